@@ -1,0 +1,75 @@
+//! What every source of pictures tells the recorder, whatever protocol it speaks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Damage, GapReason, Point, Size, cursor::CursorShape};
+
+/// How the pictures reach the recorder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// RFB (RFC 6143): VNC, and macOS Screen Sharing.
+    Vnc,
+    /// RDP (MS-RDPBCGR).
+    Rdp,
+    /// The machine's own screen.
+    Screen,
+}
+
+impl Protocol {
+    /// The word used in records and the API.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Vnc => "vnc",
+            Self::Rdp => "rdp",
+            Self::Screen => "screen",
+        }
+    }
+}
+
+/// Something a source reports. It carries no time: the recorder stamps it when bytes arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceEvent {
+    /// The connection is up and the framebuffer has its size. Nothing is painted yet.
+    Start {
+        /// The screen's size.
+        size: Size,
+        /// The name the server gives the desktop: hostile text, bounded, not escaped.
+        server_name: String,
+    },
+    /// One protocol update is painted whole.
+    Update {
+        /// Where it may have changed something.
+        damage: Damage,
+    },
+    /// The screen has a new size; the framebuffer is black and a full update follows.
+    Resize(Size),
+    /// The pointer's shape or place changed; the source does not paint it.
+    Cursor {
+        /// Where it is now, if the source says.
+        at: Option<Point>,
+        /// Its new shape, if that changed.
+        shape: Option<CursorShape>,
+    },
+    /// The source has just proved that the picture still stands as painted.
+    Proof,
+    /// Text was put on the recorded machine's clipboard.
+    Clipboard {
+        /// Its text, if it is within the limit kept.
+        text: Option<String>,
+        /// Its size in bytes on the wire.
+        len_bytes: u64,
+    },
+    /// The source rang its bell.
+    Bell,
+}
+
+/// Why a source stopped, so that the recorder can write a gap and decide to try again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceLost {
+    /// The reason the gap will carry.
+    pub reason: GapReason,
+    /// What happened, for the operator. Contains nothing that the peer sent verbatim.
+    pub detail: String,
+}
