@@ -1,1 +1,10 @@
-//! Placeholder.
+//! What the end-to-end tests are made of: a painter whose every frame says when it was painted,
+//! and handles on real servers, the agent and `playhead`.
+//!
+//! Nothing here knows how a recording is made; it knows only the commands, files and URLs that a
+//! user has.
+
+pub mod clock;
+pub mod code;
+pub mod paint_log;
+pub mod schedule;
