@@ -1,0 +1,48 @@
+# What a newcomer, a developer and CI run. `make` alone lists it.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo view test test-kills build bench viewer packages fmt lint clean-demo
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+demo: packages ## Record a scripted desktop and serve the recording on 127.0.0.1:8900 (first run: about 10 minutes)
+	@bash samples/demo.sh
+
+view: packages ## Serve the recording in samples/recording (first run: about 8 minutes, then seconds)
+	@bash samples/view.sh
+
+test: ## Every check that .ci/run runs (about 30 minutes cold)
+	@bash .ci/run
+
+test-kills: packages viewer ## Kill the recorder 20 times at random moments (about 10 minutes)
+	cargo build --profile ci --locked --workspace --bins
+	PLAYHEAD_KILLS=20 cargo test --profile ci --locked -p pipeline-tests --test peer_kills -- --test-threads=1 --nocapture
+
+build: packages viewer ## Release binaries with the viewer embedded, in target/release
+	cargo build --release --locked --bins
+
+bench: packages viewer ## The figures of this product, measured here
+	cargo build --release --locked --bins
+	cargo bench --locked -p pipeline-tests
+
+viewer: web-viewer/node_modules/.package-lock.json ## The web viewer alone, in web-viewer/dist
+	npm --prefix web-viewer run --silent build
+
+web-viewer/node_modules/.package-lock.json: web-viewer/package-lock.json
+	npm --prefix web-viewer ci --no-audit --no-fund --silent
+	@touch $@
+
+packages: ## System packages that packages.txt lists
+	@bash .ci/packages
+
+fmt: ## Format everything
+	cargo fmt --all
+
+lint: ## Formatting, clippy and the viewer's types
+	cargo fmt --all --check
+	cargo clippy --profile ci --locked --workspace --all-targets -- -D warnings
+	npm --prefix web-viewer run --silent check
+
+clean-demo: ## Remove what demo and view have recorded and cached
+	rm -rf .demo
