@@ -209,6 +209,9 @@ impl Damage {
     /// Above this many rectangles one larger conversion is cheaper than many small ones.
     pub const MAX_RECTS: usize = 256;
 
+    /// No damage.
+    pub const EMPTY: Self = Self { rects: Vec::new() };
+
     /// Damage of one rectangle.
     #[must_use]
     pub fn of(rect: Rect) -> Self {
