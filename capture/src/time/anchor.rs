@@ -29,6 +29,12 @@ impl AnchorKeeper {
     /// A wall clock that moves by more than this against the media clock has stepped.
     pub const STEP_MS: i64 = 20;
 
+    /// A keeper that goes on from `last`, the last anchor of an earlier run.
+    #[must_use]
+    pub const fn after(last: Anchor) -> Self {
+        Self { last: Some(last) }
+    }
+
     /// Compares the clocks, read together at one instant, and gives an anchor when one is due.
     pub fn observe(
         &mut self,
