@@ -3,6 +3,13 @@
 use capture::{Anchor, GapReason, MediaTime, Rect, SessionId, Size, event::Event};
 use serde::{Deserialize, Serialize};
 
+mod codec;
+mod reader;
+
+pub(crate) use codec::Entry;
+pub use codec::{EncodeError, MAX_BODY_BYTES, SampleRef};
+pub use reader::{Damage, Fault, Reader};
+
 /// One record of a spool file.
 ///
 /// On disk: `len u32, crc32c u32, kind u8, body`, big-endian; `len` counts the body, the checksum
@@ -89,7 +96,7 @@ pub struct MaskRecord {
     pub kind: String,
 }
 
-/// The start of a gap; it lasts until the next sample, repeat or the file's end.
+/// The start of a gap; it lasts until the next sample, gap, repeat or the object's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GapRecord {
     /// The last proven picture.
@@ -98,7 +105,7 @@ pub struct GapRecord {
     pub reason: GapReason,
 }
 
-/// The start of a repetition; it lasts until the next sample, gap or the last tick.
+/// The start of a repetition; it lasts until the next sample, gap, repeat or the object's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepeatRecord {
     /// From when.
