@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Makes samples/recording: the sample desktop for about five minutes, with an idle stretch, a
+# server that stalls and a screen that changes its size. Run it when the recorded format changes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. samples/parts.sh
+
+# At 270 s the story's idle stretch is longer than an idle GOP, so it is stored as a repetition.
+seconds=270
+most_kib=3072
+PLAYHEAD_HOME=$(mktemp -d)
+export PLAYHEAD_HOME RUN=run-2107 TRACE_ID=4bf92f3577b34da6a3ce929d0e0e4736
+
+build
+start_desktop
+start_recorder
+say "Recording $((seconds + 10)) s"
+bash samples/story.sh "$display" "$desk" "$seconds" >"$PLAYHEAD_HOME/rows.ndjson" &
+story=$!
+
+# In a quiet part of the story the server stops answering, and comes back.
+sleep $((seconds * 41 / 100))
+kill -STOP "$(cat "$desk/xvnc.pid")"
+sleep 6
+kill -CONT "$(cat "$desk/xvnc.pid")"
+
+wait "$story"
+DISPLAY=:$display xrandr --output VNC-0 --mode 1280x720
+sleep 10
+stop_recorder
+
+"$target/playhead" events import "$PLAYHEAD_HOME/rows.ndjson"
+kib=$(du -sk --apparent-size "$PLAYHEAD_HOME/store" | cut -f1)
+[ "$kib" -le $most_kib ] || fail "the recording has $kib KiB; $most_kib are allowed"
+rm -rf samples/recording
+cp -r "$PLAYHEAD_HOME/store" samples/recording
+rm -rf "$PLAYHEAD_HOME"
+say "samples/recording has $kib KiB"
