@@ -1,1 +1,20 @@
-//! Placeholder.
+//! Where recordings are kept and how a moment in them is found.
+//!
+//! The [object store](store) is the truth: objects are written once and never change. The
+//! [catalogue](catalog) is an index over it that can be dropped and [rebuilt](rebuild). A
+//! session's objects become a [timeline]; [event rows](row) are [linked](link) to sessions, and
+//! [`resolve`] turns a trace, a row or a clock time into the exact frame.
+//!
+//! Nothing here reads a clock or makes randomness: the binaries pass both in.
+
+pub mod at;
+pub mod catalog;
+pub mod row;
+pub mod store;
+pub mod timeline;
+
+pub use at::At;
+pub use catalog::{Catalog, CatalogError};
+pub use row::EventRow;
+pub use store::{Store, StoreError, open_store};
+pub use timeline::Timeline;

@@ -1,0 +1,296 @@
+//! What is recorded, and what is known about each moment? The index over the store, behind one
+//! trait (store.md, "Catalogue"). It holds nothing that the store does not, except leases.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use capture::{
+    MediaTime, SessionId, WallTime,
+    session::SessionHead,
+    trace::{SpanId, TraceId},
+};
+use segment::end::EndBody;
+
+mod object;
+mod query;
+mod rows;
+mod summary;
+
+pub use object::{CommittedObject, ObjectBody, ObjectRow, Stored};
+pub use query::{Cursor, EventPage, EventQuery, SessionPage, SessionQuery, Sort};
+pub use rows::{LinkedRow, LogObject, Put, TraceLink};
+pub use summary::{SessionSummary, State};
+
+use crate::{Timeline, row::EventRow, timeline::TimelineError};
+
+/// An agent that has not renewed its lease for this long has lost contact.
+pub const LEASE_MS: i64 = 60_000;
+/// Late rows are waited for this long after a session's end before it counts as settled.
+pub const SETTLE_MS: i64 = 60_000;
+/// The most rows one write transaction holds, so that another process gets its turn.
+pub const MAX_WRITE_ROWS: usize = 1000;
+/// The most rows one answer holds.
+pub const MAX_PAGE_ROWS: usize = 20_000;
+/// The most sessions one answer holds.
+pub const MAX_PAGE_SESSIONS: usize = 1000;
+
+/// The index over a store. Shared by the agents and servers of one host, or of all.
+///
+/// Every write may be repeated: the same head, object, end record or row again changes nothing.
+#[async_trait]
+pub trait Catalog: Send + Sync {
+    /// The URL it was opened with, without secrets.
+    fn url(&self) -> &str;
+
+    /// The store it belongs to; `None` until it is [claimed](crate::owner::claim).
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn store_id(&self) -> Result<Option<String>, CatalogError>;
+
+    /// Binds an unbound catalogue to the store.
+    ///
+    /// # Errors
+    /// [`CatalogError::Conflict`] when it is bound to another.
+    async fn set_store_id(&self, id: &str) -> Result<(), CatalogError>;
+
+    /// Notes a new session, and links the rows that waited for it.
+    ///
+    /// # Errors
+    /// [`CatalogError::Conflict`] when the session has another head.
+    async fn put_head(&self, head: &SessionHead, stored: Stored) -> Result<(), CatalogError>;
+
+    /// Notes an object and its sprite sheet, and corrects row times by its clock anchors.
+    ///
+    /// # Errors
+    /// [`CatalogError::UnknownSession`], or [`CatalogError::Conflict`] when another object has
+    /// its number.
+    async fn put_object(&self, object: &CommittedObject) -> Result<(), CatalogError>;
+
+    /// Notes that the session ended. Supersedes an interruption.
+    ///
+    /// # Errors
+    /// [`CatalogError::UnknownSession`], or [`CatalogError::Conflict`] when it ended otherwise.
+    async fn put_end(&self, end: &EndBody, stored: Stored) -> Result<(), CatalogError>;
+
+    /// Notes that the server wrote the session's `n`th note of a silent recorder.
+    ///
+    /// # Errors
+    /// [`CatalogError::UnknownSession`].
+    async fn put_interrupted(
+        &self,
+        session: SessionId,
+        n: u64,
+        at: WallTime,
+    ) -> Result<(), CatalogError>;
+
+    /// Renews the lease of the agent that records the session.
+    ///
+    /// # Errors
+    /// [`CatalogError::UnknownSession`].
+    async fn renew(&self, session: SessionId, seen_at: WallTime) -> Result<(), CatalogError>;
+
+    /// Sessions that match, and how they spread over each facet.
+    ///
+    /// # Errors
+    /// [`CatalogError::Cursor`] for a cursor this catalogue did not give.
+    async fn sessions(
+        &self,
+        query: &SessionQuery,
+        now: WallTime,
+    ) -> Result<SessionPage, CatalogError>;
+
+    /// One session.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn session(
+        &self,
+        session: SessionId,
+        now: WallTime,
+    ) -> Result<Option<SessionSummary>, CatalogError>;
+
+    /// The session's head as it was recorded.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn head(&self, session: SessionId) -> Result<Option<SessionHead>, CatalogError>;
+
+    /// Digest and size of the session's end record.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn end(&self, session: SessionId) -> Result<Option<Stored>, CatalogError>;
+
+    /// The session's objects in order; empty for an unknown session.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn objects(&self, session: SessionId) -> Result<Vec<ObjectRow>, CatalogError>;
+
+    /// One object by its number.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn object(&self, session: SessionId, seq: u64)
+    -> Result<Option<ObjectRow>, CatalogError>;
+
+    /// The session on one clock; `None` for an unknown session.
+    ///
+    /// # Errors
+    /// [`CatalogError::Timeline`] when its objects contradict themselves.
+    async fn timeline(
+        &self,
+        session: SessionId,
+        now: WallTime,
+    ) -> Result<Option<Timeline>, CatalogError>;
+
+    /// The session each row belongs to as things stand, and whether the row is known already.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn place(&self, rows: &[EventRow]) -> Result<Vec<Place>, CatalogError>;
+
+    /// Notes a log object and its rows. A row that is known stays as it is.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be written.
+    async fn put_rows(&self, log: &LogObject, rows: &[EventRow]) -> Result<Put, CatalogError>;
+
+    /// The rows of a session in time order.
+    ///
+    /// # Errors
+    /// [`CatalogError::Cursor`] for a cursor this catalogue did not give.
+    async fn events(
+        &self,
+        session: SessionId,
+        query: &EventQuery,
+    ) -> Result<EventPage, CatalogError>;
+
+    /// How many rows of each outcome fall into each of `n` equal parts of `0..duration`.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn event_density(
+        &self,
+        session: SessionId,
+        duration: MediaTime,
+        n: u32,
+    ) -> Result<BTreeMap<String, Vec<u32>>, CatalogError>;
+
+    /// The row with this id.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn event(&self, id: &str) -> Result<Option<LinkedRow>, CatalogError>;
+
+    /// The rows of a trace, or of one span of it, in time order: at most [`MAX_PAGE_ROWS`].
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn by_trace(
+        &self,
+        trace: TraceId,
+        span: Option<SpanId>,
+    ) -> Result<Vec<LinkedRow>, CatalogError>;
+
+    /// The sessions a trace passes through: by their heads or by rows linked to them.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn trace_links(&self, trace: TraceId) -> Result<Vec<TraceLink>, CatalogError>;
+
+    /// Empties the catalogue, except for the store it belongs to, and prepares for many writes.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be written.
+    async fn begin_rebuild(&self) -> Result<(), CatalogError>;
+
+    /// Makes everything written since [`begin_rebuild`](Self::begin_rebuild) durable.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be written.
+    async fn finish_rebuild(&self) -> Result<(), CatalogError>;
+
+    /// Every table in a form that two catalogues over one store share: lines sorted by their
+    /// natural keys, without leases. For comparing them.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn dump(&self) -> Result<BTreeMap<String, Vec<String>>, CatalogError>;
+}
+
+/// Where a row goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The row is known.
+    pub known: bool,
+    /// The session it belongs to and when that began; `None` while it waits.
+    pub session: Option<(SessionId, WallTime)>,
+}
+
+/// Why the catalogue did not do as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// The catalogue's URL cannot be used.
+    #[error("catalogue {url:?}: {reason}")]
+    Url {
+        /// As given.
+        url: String,
+        /// What is wrong and what to write instead.
+        reason: String,
+    },
+    /// A later Playhead made it.
+    #[error(
+        "catalogue {url} has schema {found} and this build knows {known}; use the newer build, or \
+         move the file away and run `playhead index rebuild`"
+    )]
+    Newer {
+        /// The catalogue.
+        url: String,
+        /// Its schema.
+        found: i64,
+        /// The schema this build writes.
+        known: i64,
+    },
+    /// The session is not in the catalogue.
+    #[error("session {session} is not in the catalogue")]
+    UnknownSession {
+        /// The session.
+        session: SessionId,
+    },
+    /// Something else is known under the same name.
+    #[error("the catalogue holds another {what}; run `playhead index rebuild`")]
+    Conflict {
+        /// What it is, with its name.
+        what: String,
+    },
+    /// A cursor that this catalogue did not give.
+    #[error("the cursor is not one this catalogue gave")]
+    Cursor,
+    /// A session's objects contradict themselves.
+    #[error("session {session} has no timeline")]
+    Timeline {
+        /// The session.
+        session: SessionId,
+        /// In which way.
+        source: TimelineError,
+    },
+    /// A row of the catalogue cannot be read.
+    #[error("the catalogue's {what} is damaged; run `playhead index rebuild`")]
+    Damaged {
+        /// Which part.
+        what: String,
+    },
+    /// The database refused.
+    #[error("catalogue {url} failed")]
+    Database {
+        /// The catalogue.
+        url: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The task that did the work is gone: the process is shutting down.
+    #[error("catalogue work was cancelled")]
+    Cancelled,
+}

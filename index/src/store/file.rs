@@ -1,0 +1,322 @@
+//! Objects as files: the key is the path below a root folder.
+//!
+//! An object is written to `.tmp`, synced, and given its name by a hard link, which fails when
+//! the name is taken: so an object appears whole, durable and once, or not at all.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Read, Seek, SeekFrom, Write},
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{Head, Listed, MAX_LIST, MAX_OBJECT_BYTES, Store, StoreError, conformance, key};
+
+/// Where objects are written before they get their name. No key begins with a dot.
+const TEMPORARY: &str = ".tmp";
+
+/// A folder as a store.
+#[derive(Clone, Debug)]
+pub struct FileStore {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    root: PathBuf,
+    url: String,
+    /// Numbers this process's temporary files.
+    next: AtomicU64,
+}
+
+impl FileStore {
+    /// The store in the folder `root`, which is made when it is missing.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the folder cannot be made or written to.
+    pub fn open(root: PathBuf) -> Result<Self, StoreError> {
+        let temporary = root.join(TEMPORARY);
+        fs::create_dir_all(&temporary).map_err(at("make the folder", &temporary))?;
+        let url = url::Url::from_directory_path(&root)
+            .map_or_else(|()| root.display().to_string(), String::from);
+        Ok(Self {
+            shared: Arc::new(Shared {
+                root,
+                url: url.trim_end_matches('/').to_owned(),
+                next: AtomicU64::new(0),
+            }),
+        })
+    }
+
+    /// Runs `work` where blocking is allowed.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        tokio::task::spawn_blocking(move || work(&shared))
+            .await
+            .map_err(|_| StoreError::Cancelled)?
+    }
+}
+
+#[async_trait]
+impl Store for FileStore {
+    async fn put_once(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
+        key::check(key)?;
+        let key = key.to_owned();
+        self.blocking(move |shared| shared.put_once(&key, &bytes))
+            .await
+    }
+
+    async fn get(&self, key: &str) -> Result<Bytes, StoreError> {
+        key::check(key)?;
+        let key = key.to_owned();
+        self.blocking(move |shared| shared.read(&key, None)).await
+    }
+
+    async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
+        key::check(key)?;
+        let key = key.to_owned();
+        self.blocking(move |shared| shared.read(&key, Some(range)))
+            .await
+    }
+
+    async fn head(&self, key: &str) -> Result<Option<Head>, StoreError> {
+        key::check(key)?;
+        let path = self.shared.root.join(key);
+        self.blocking(move |_| match fs::metadata(&path) {
+            Ok(found) if found.is_file() => Ok(Some(Head {
+                bytes: found.len(),
+                sha256: None,
+            })),
+            Ok(_) => Ok(None),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(at("look at", &path)(error)),
+        })
+        .await
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Listed>, StoreError> {
+        let (prefix, after) = (prefix.to_owned(), after.unwrap_or_default().to_owned());
+        self.blocking(move |shared| {
+            let mut walk = Walk {
+                prefix: &prefix,
+                after: &after,
+                limit: limit.min(MAX_LIST),
+                found: Vec::new(),
+            };
+            walk.folder(&shared.root, "")?;
+            Ok(walk.found)
+        })
+        .await
+    }
+
+    async fn delete(&self, key: &str) -> Result<(), StoreError> {
+        key::check(key)?;
+        let path = self.shared.root.join(key);
+        self.blocking(move |_| match fs::remove_file(&path) {
+            Ok(()) => sync_folder(&path),
+            Err(error) if is_absent(&error) => Ok(()),
+            Err(error) => Err(at("delete", &path)(error)),
+        })
+        .await
+    }
+
+    fn url(&self) -> &str {
+        &self.shared.url
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        let n = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        let key = format!("probe/{}-{n}", std::process::id());
+        conformance::probe(self, &key).await
+    }
+}
+
+impl Shared {
+    fn put_once(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.root.join(key);
+        let (temporary, mut file) = self.temporary()?;
+        let written = (|| {
+            file.write_all(bytes)
+                .and_then(|()| file.sync_all())
+                .map_err(at("write", &temporary))?;
+            if let Some(folder) = path.parent() {
+                self.make_folder(folder)?;
+            }
+            match fs::hard_link(&temporary, &path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    let there = self.read(key, None)?;
+                    if there != bytes {
+                        return Err(StoreError::Exists {
+                            key: key.to_owned(),
+                        });
+                    }
+                }
+                Err(error) => return Err(at("name", &path)(error)),
+            }
+            sync_folder(&path)
+        })();
+        // The object has its own name by now, or never gets one.
+        let removed = fs::remove_file(&temporary);
+        written?;
+        removed.map_err(at("delete", &temporary))
+    }
+
+    /// A new file nobody else has. A name may be left over from a process that died.
+    fn temporary(&self) -> Result<(PathBuf, File), StoreError> {
+        loop {
+            let n = self.next.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{}-{n}", std::process::id());
+            let path = self.root.join(TEMPORARY).join(name);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok((path, file)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(at("write", &path)(error)),
+            }
+        }
+    }
+
+    /// Makes `folder`, and syncs every folder that gained an entry by it.
+    fn make_folder(&self, folder: &Path) -> Result<(), StoreError> {
+        let missing: Vec<&Path> = folder
+            .ancestors()
+            .take_while(|folder| **folder != self.root && !folder.is_dir())
+            .collect();
+        fs::create_dir_all(folder).map_err(at("make the folder", folder))?;
+        missing.into_iter().rev().try_for_each(sync_folder)
+    }
+
+    fn read(&self, key: &str, range: Option<Range<u64>>) -> Result<Bytes, StoreError> {
+        let path = self.root.join(key);
+        let not_found = || StoreError::NotFound {
+            key: key.to_owned(),
+        };
+        let mut file = File::open(&path).map_err(|error| {
+            if is_absent(&error) {
+                not_found()
+            } else {
+                at("open", &path)(error)
+            }
+        })?;
+        let found = file.metadata().map_err(at("look at", &path))?;
+        if !found.is_file() {
+            return Err(not_found());
+        }
+        let (key, bytes) = (key.to_owned(), found.len());
+        let range = range.unwrap_or(0..bytes);
+        let (start, end) = (range.start, range.end);
+        if start > end || end > bytes {
+            return Err(StoreError::Range {
+                key,
+                bytes,
+                start,
+                end,
+            });
+        }
+        let Some(len) = usize::try_from(end - start)
+            .ok()
+            .filter(|_| end - start <= MAX_OBJECT_BYTES)
+        else {
+            return Err(StoreError::TooLarge { key, bytes });
+        };
+        let mut read = vec![0; len];
+        file.seek(SeekFrom::Start(start))
+            .and_then(|_| file.read_exact(&mut read))
+            .map_err(at("read", &path))?;
+        Ok(read.into())
+    }
+}
+
+/// A walk over the files in the byte order of their keys.
+struct Walk<'a> {
+    prefix: &'a str,
+    after: &'a str,
+    limit: usize,
+    found: Vec<Listed>,
+}
+
+impl Walk<'_> {
+    /// Lists the files below `folder`, whose keys begin with `stem`.
+    fn folder(&mut self, folder: &Path, stem: &str) -> Result<(), StoreError> {
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if is_absent(&error) => return Ok(()),
+            Err(error) => return Err(at("list", folder)(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(at("list", folder))?;
+            let kind = entry.file_type().map_err(at("list", folder))?;
+            // What is no key was not put here by a store.
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            if name.starts_with('.') {
+                continue;
+            }
+            // The slash makes a folder sort where its keys do: `a.b` comes before `a/b`.
+            let slash = if kind.is_dir() { "/" } else { "" };
+            names.push(format!("{stem}{name}{slash}"));
+        }
+        names.sort_unstable();
+        for name in names {
+            if self.found.len() >= self.limit {
+                break;
+            }
+            let path = folder.join(name[stem.len()..].trim_end_matches('/'));
+            if name.ends_with('/') {
+                let may_hold = name.starts_with(self.prefix) || self.prefix.starts_with(&name);
+                let is_past = self.after < name.as_str() || self.after.starts_with(&name);
+                if may_hold && is_past {
+                    self.folder(&path, &name)?;
+                }
+            } else if name.starts_with(self.prefix) && self.after < name.as_str() {
+                match fs::metadata(&path) {
+                    Ok(found) => self.found.push(Listed {
+                        key: name,
+                        bytes: found.len(),
+                    }),
+                    Err(error) if is_absent(&error) => {}
+                    Err(error) => return Err(at("look at", &path)(error)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes `path`'s entry in its folder durable.
+fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    let Some(folder) = path.parent() else {
+        return Ok(());
+    };
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(at("sync the folder", folder))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |source| StoreError::Io {
+        doing,
+        path,
+        source,
+    }
+}
