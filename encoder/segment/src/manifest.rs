@@ -1,9 +1,15 @@
 //! The manifest: what a segment's last box says about it, and its little sibling, the idle record.
 
+use std::ops::Range;
+
 use capture::{Anchor, Gap, MediaTime, Rect, SessionId, Size, event::Event};
 use serde::{Deserialize, Serialize};
 
 use crate::Sha256;
+
+mod validate;
+
+pub use validate::InvalidManifest;
 
 /// The format this crate writes. Readers refuse any other and ignore fields they do not know.
 pub const FORMAT: u32 = 1;
@@ -139,13 +145,23 @@ pub struct Init {
 }
 
 impl Init {
+    /// Which bytes of the file it takes.
+    #[must_use]
+    pub const fn byte_range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.len)
+    }
+
+    /// The size of the coded picture.
+    #[must_use]
+    pub const fn coded(&self) -> Size {
+        Size::new(self.width, self.height)
+    }
+
     /// The true size of the recorded screen.
     #[must_use]
     pub fn screen(&self) -> Size {
         self.crop
-            .map_or(Size::new(self.width, self.height), |crop| {
-                Size::new(crop.w, crop.h)
-            })
+            .map_or(self.coded(), |crop| Size::new(crop.w, crop.h))
     }
 }
 
@@ -172,6 +188,12 @@ impl Fragment {
     pub const fn end(&self) -> MediaTime {
         self.t.plus_ms(self.dur)
     }
+
+    /// Which bytes of the file it takes.
+    #[must_use]
+    pub const fn byte_range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.len)
+    }
 }
 
 /// Where the events box lies and what is in it.
@@ -185,6 +207,14 @@ pub struct EventsBox {
     pub count: u64,
     /// SHA-256 of its compressed payload.
     pub sha256: Sha256,
+}
+
+impl EventsBox {
+    /// Which bytes of the file it takes.
+    #[must_use]
+    pub const fn byte_range(&self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.len)
+    }
 }
 
 /// A sprite sheet: one small picture for each key frame.

@@ -4,9 +4,19 @@
 //! track at 90 000 ticks a second, so a millisecond is 90 ticks exactly. The last four bytes of a
 //! file are the whole size of the manifest's box: one range read of the tail finds it.
 
+mod boxes;
+mod check;
+mod error;
 pub(crate) mod fragment;
 pub(crate) mod init;
+mod read;
+mod run;
 pub mod uuid;
+
+pub use check::{MAX_SAMPLE_MS, check};
+pub use error::ReadError;
+pub use read::{InitParts, TAIL_BYTES, part, read_events, read_init, read_manifest};
+pub use run::{CodedSample, PlaceError, fragment_samples, place};
 
 /// The most a manifest's JSON may take: 100 times that of a segment full of tiny samples.
 pub const MAX_MANIFEST_BYTES: u64 = 16 << 20;

@@ -2,6 +2,10 @@
 
 use std::io::Read;
 
+use serde::{Deserialize, de::DeserializeOwned};
+
+use crate::manifest::FORMAT;
+
 /// Fast, and within a few percent of what higher levels reach on manifests and events.
 const LEVEL: i32 = 3;
 
@@ -20,13 +24,22 @@ pub enum UnpackError {
         /// The most the reader takes.
         max_bytes: u64,
     },
+    /// A version this reader does not know.
+    #[error("format {format} is not {FORMAT}")]
+    Format {
+        /// The format it names.
+        format: u32,
+    },
+    /// The content is not what it should be.
+    #[error("content does not parse")]
+    Json(#[from] serde_json::Error),
 }
 
-/// Packs `bytes`; the same bytes always give the same frame.
-pub(crate) fn pack(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+/// Packs `content`; the same content always gives the same frame.
+pub(crate) fn pack(content: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
     compressor.include_checksum(true)?;
-    compressor.compress(bytes)
+    compressor.compress(content)
 }
 
 /// Unpacks a frame whose content is at most `max_bytes` long.
@@ -44,6 +57,25 @@ pub(crate) fn unpack(packed: &[u8], max_bytes: u64) -> Result<Vec<u8>, UnpackErr
         Ok(content)
     } else {
         Err(UnpackError::TooLarge { max_bytes })
+    }
+}
+
+/// Unpacks a JSON object whose `format` this crate reads.
+pub(crate) fn unpack_json<T: DeserializeOwned>(
+    packed: &[u8],
+    max_bytes: u64,
+) -> Result<T, UnpackError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        format: u32,
+    }
+    let json = unpack(packed, max_bytes)?;
+    // Before anything else is understood: another version may mean other things by its fields.
+    let Versioned { format } = serde_json::from_slice(&json)?;
+    if format == FORMAT {
+        Ok(serde_json::from_slice(&json)?)
+    } else {
+        Err(UnpackError::Format { format })
     }
 }
 
@@ -66,9 +98,16 @@ mod tests {
         for bit in 0..packed.len() * 8 {
             let mut flipped = packed.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            let same = unpack(&flipped, 1000).is_ok_and(|bytes| bytes == content);
-            let refused = unpack(&flipped, 1000).is_err();
-            assert!(same || refused, "bit {bit}");
+            if let Ok(read) = unpack(&flipped, 1000) {
+                assert_eq!(read, content, "bit {bit}");
+            }
         }
+    }
+
+    #[test]
+    fn another_format_is_named_before_its_fields_are_read() {
+        let packed = pack(br#"{"format":2,"strange":true}"#).unwrap();
+        let error = unpack_json::<crate::Manifest>(&packed, 1000).unwrap_err();
+        assert!(matches!(error, UnpackError::Format { format: 2 }));
     }
 }

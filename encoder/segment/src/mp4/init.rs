@@ -26,13 +26,19 @@ pub(crate) fn write(out: &mut Vec<u8>, init: &InitRecord) -> Result<String, Writ
         let length_size = avcc.length_size;
         return Err(WriteError::LengthSize { length_size });
     }
-    let codec = format!(
-        "avc1.{:02x}{:02x}{:02x}",
-        avcc.avc_profile_indication, avcc.profile_compatibility, avcc.avc_level_indication
-    );
     ftyp().encode(out)?;
     moov(init.coded, avcc)?.encode(out)?;
-    Ok(codec)
+    codec(&init.avcc).ok_or(WriteError::Avcc(mp4_atom::Error::OutOfBounds))
+}
+
+/// The codec's name (RFC 6381): profile, constraints and level behind the record's version.
+pub(super) fn codec(avcc: &[u8]) -> Option<String> {
+    match *avcc {
+        [_, profile, constraints, level, ..] => {
+            Some(format!("avc1.{profile:02x}{constraints:02x}{level:02x}"))
+        }
+        _ => None,
+    }
 }
 
 fn ftyp() -> Ftyp {
