@@ -10,7 +10,7 @@ const MAY_IMPORT = {
   api: ["api", "core"],
   ui: ["ui", "media", "api", "core"],
 };
-const IMPORT = /(?:from|import)\s*\(?\s*"([^"]+)"/g;
+const IMPORT = /^(?:import|export)\b(?:[^;"]*\bfrom)?\s*"([^"]+)"/gm;
 
 const wrong = [];
 for (const file of readdirSync(SRC, { recursive: true }).filter((f) => /\.tsx?$/.test(f))) {

@@ -5,8 +5,8 @@ export type Action =
   | "toggle" | "back-10" | "forward-10" | "back-5" | "forward-5" | "back-1" | "forward-1"
   | "frame-back" | "frame-forward" | "slower" | "faster" | "event-back" | "event-forward"
   | "decision-back" | "decision-forward" | "start" | "end" | "tenth" | "skip-idle"
-  | "zoom-out" | "zoom-in" | "zoom-all" | "full-screen" | "masks" | "follow" | "go-to" | "time-style"
-  | "copy-link" | "copy-id" | "save-frame" | "details" | "filter" | "tab" | "help" | "close";
+  | "zoom-out" | "zoom-in" | "zoom-all" | "full-screen" | "follow" | "go-to" | "time-style"
+  | "copy-link" | "copy-id" | "save-frame" | "details" | "search" | "tab" | "help" | "close";
 
 /** One line of the map: `keys` as `KeyboardEvent.key` names them. */
 export interface Binding {
@@ -55,7 +55,7 @@ export const BINDINGS: readonly Binding[] = [
   { action: "copy-link", keys: ["c"], label: "C", text: "Copy a link to this moment" },
   { action: "save-frame", keys: ["s"], label: "S", text: "Save this frame" },
   { action: "details", keys: ["d"], label: "D", text: "Details on or off" },
-  { action: "filter", keys: ["/"], label: "/", text: "Filter the log" },
+  { action: "search", keys: ["/"], label: "/", text: "Search sessions" },
   { action: "help", keys: ["?"], label: "?", text: "This list" },
   { action: "close", keys: ["Escape"], label: "Esc", text: "Close" },
 ];

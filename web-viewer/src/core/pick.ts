@@ -1,6 +1,6 @@
 /** Which fragments should be in the buffer for a playhead at `t`, and in which order to fetch them? */
 
-import type { Timeline } from "./timeline.ts";
+import type { Fragment, Timeline } from "./timeline.ts";
 import { upperBound } from "./timeline.ts";
 
 /** How far ahead media is kept while paused: enough to step and to start playing at once. */
@@ -47,8 +47,7 @@ export function wanted(timeline: Timeline, head: Playhead): number[] {
   return order;
 }
 
-/** Whether fragment `i` lies outside the span kept around `t`. */
-export function isFar(timeline: Timeline, i: number, t: number): boolean {
-  const f = timeline.fragments[i];
-  return f === undefined || f.t + f.dur < t - KEEP_MS || t + KEEP_MS < f.t;
+/** Whether a fragment lies outside the `keep` ms on either side of `t`. */
+export function isFar(f: Fragment, t: number, keep = KEEP_MS): boolean {
+  return f.t + f.dur < t - keep || t + keep < f.t;
 }

@@ -158,6 +158,11 @@ export class Timeline {
   }
 }
 
+/** The same for equal placed fragments, across answers of the server. */
+export function keyOf(f: Fragment): string {
+  return `${f.seq}/${f.fragment}@${f.t}+${f.dur}`;
+}
+
 /** How many leading items satisfy `holds`, which must hold for a prefix of `items`. */
 export function upperBound<T>(items: readonly T[], holds: (item: T) => boolean): number {
   let low = 0;

@@ -80,8 +80,10 @@ test("the fragment under the playhead comes first, then those ahead, then the on
 });
 
 test("media further than two minutes away may go", () => {
-  assert.equal(isFar(sample(), 0, 60_000), false);
-  assert.equal(isFar(sample(), 0, 125_000), true);
+  const first = fragment(0, 40, 100);
+  assert.equal(isFar(first, 60_000), false);
+  assert.equal(isFar(first, 125_000), true);
+  assert.equal(isFar(first, 60_000, 30_000), true);
 });
 
 test("idle runs from the last change to the first one after it", () => {

@@ -1,0 +1,55 @@
+/** Everything that is known of the selected row. All of it is recorded text. */
+
+import type { ComponentChildren, JSX } from "preact";
+
+import type { Row } from "../../core/rows.ts";
+import { visible } from "../../core/text.ts";
+import { utcDate, utcTime } from "../../core/time.ts";
+import { Icon } from "../icons.tsx";
+import { OUTCOME_WORDS } from "../outcome.tsx";
+import { activate } from "./actions.ts";
+import type { Replay } from "./model.ts";
+
+export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Element {
+  const utc = replay.clock.value?.utcAt(row.t) ?? row.utc;
+  const error = replay.clock.value?.errorAt(row.t);
+  const title = row.kind === "log" ? `${OUTCOME_WORDS[row.outcome][1]}: ${row.text}` : row.text || row.kind;
+  return (
+    <section class="detail" aria-label="Selected row" tabIndex={0}>
+      <header>
+        <h2>{visible(title)}</h2>
+        <button class="icon-only quiet" title="Go to this moment (Enter)" aria-label="Go to this moment" onClick={() => activate(replay, row)}>
+          <Icon name="film" />
+        </button>
+      </header>
+      <dl>
+        <Field name="Time">
+          {utcDate(utc)} {utcTime(utc)} UTC{typeof error === "number" ? ` ± ${error} ms` : ""}
+        </Field>
+        <Field name="Asked by">{row.actor}</Field>
+        <Field name="Decided by">{row.decidedBy}</Field>
+        <Field name="Source">{row.source}</Field>
+        <Field name="Event"><code>{visible(row.id)}</code></Field>
+        <Field name="Trace">
+          {row.traceId !== "" && <a class="mono" href={`/t/${row.traceId}${row.spanId === "" ? "" : `/${row.spanId}`}`}>{row.traceId.slice(0, 16)}…</a>}
+        </Field>
+      </dl>
+      {Object.keys(row.data).length > 0 && (
+        <details>
+          <summary>Everything recorded</summary>
+          <pre>{visible(JSON.stringify(row.data, null, 2))}</pre>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Field({ name, children }: { name: string; children: ComponentChildren }): JSX.Element | null {
+  if (children === "" || children === false || children === null) return null;
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{typeof children === "string" ? visible(children) : children}</dd>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+/** The replay page: one session, its stage, timeline and log in step (viewer.md 4). */
+
+import { useSignalEffect } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+
+import { ErrorPage } from "../errors.tsx";
+import { route } from "../router.ts";
+import { keepAddress } from "./address.ts";
+import { Controls } from "./controls.tsx";
+import { Dialogs } from "./dialogs.tsx";
+import { Head } from "./head.tsx";
+import { listenForKeys } from "./keyboard.ts";
+import { Replay } from "./model.ts";
+import { Side } from "./side.tsx";
+import { Stage } from "./stage.tsx";
+import { TimelineBar } from "./timeline.tsx";
+
+export function ReplayPage({ id }: { id: string }): JSX.Element {
+  const replay = useMemo(() => new Replay(id), [id]);
+  const arrival = useMemo(() => route.peek(), [id]);
+
+  useEffect(() => {
+    const ends = [keepAddress(replay), listenForKeys(replay)];
+    return () => {
+      for (const end of ends) end();
+      replay.close();
+    };
+  }, [replay]);
+
+  useSignalEffect(() => {
+    const now = route.value;
+    if (now !== arrival && now.path[1] === id) void replay.revisit(now.query);
+  });
+
+  if (replay.error.value !== undefined) return <ErrorPage error={replay.error.value} what="session" />;
+  return (
+    <div class="replay">
+      <Head replay={replay} />
+      <main class="player" id="player" aria-label="Player" tabIndex={-1}>
+        <Stage replay={replay} query={arrival.query} />
+        <Controls replay={replay} />
+      </main>
+      <Side replay={replay} />
+      <TimelineBar replay={replay} />
+      <Dialogs replay={replay} />
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+/** What is seen? The verified picture, or a card that says why there is none. */
+
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+import { span } from "../../core/time.ts";
+import { Layers } from "../../media/layers.ts";
+import { reasonWords } from "../sessions/words.ts";
+import type { Replay } from "./model.ts";
+import { SkipCard } from "./skipcard.tsx";
+
+export function Stage({ replay, query }: { replay: Replay; query: URLSearchParams }): JSX.Element {
+  const video = useRef<HTMLVideoElement>(null);
+  const hold = useRef<HTMLCanvasElement>(null);
+  const still = useRef<HTMLImageElement>(null);
+  useEffect(() => {
+    if (video.current === null || hold.current === null || still.current === null) return;
+    void replay.open(new Layers(video.current, hold.current, still.current), query);
+  }, [replay]);
+
+  const player = replay.player.value;
+  const state = player?.state.value ?? "loading";
+  const init = player?.picture.value;
+  const [w, h] = init === undefined ? (replay.session.value?.size ?? [16, 10]) : (init.crop?.slice(2) ?? [init.width, init.height]);
+  const [x, y] = init?.crop ?? [0, 0];
+  return (
+    <div
+      class="stage"
+      id="stage"
+      data-state={state}
+      data-t={player?.t}
+      data-frame-t={player?.frameT.value ?? ""}
+      onDblClick={() => void document.querySelector(".replay")?.requestFullscreen()}
+    >
+      <div class="picture" style={{ "--ratio": `${(w ?? 16) / (h ?? 10)}` }} onClick={() => player?.toggle()}>
+        <video
+          ref={video}
+          muted
+          playsInline
+          tabIndex={-1}
+          aria-label="Recorded screen"
+          style={{
+            width: `${(100 * (init?.width ?? 1)) / (init === undefined ? 1 : (w ?? 1))}%`,
+            height: `${(100 * (init?.height ?? 1)) / (init === undefined ? 1 : (h ?? 1))}%`,
+            left: `${(-100 * (x ?? 0)) / (w ?? 1)}%`,
+            top: `${(-100 * (y ?? 0)) / (h ?? 1)}%`,
+          }}
+        />
+        <canvas ref={hold} aria-hidden="true" />
+        <img ref={still} alt="" />
+        {player !== undefined && state !== "loading" && <Chip replay={replay} />}
+        {(state === "loading" || state === "seeking" || state === "waiting") && <div class="busy" />}
+      </div>
+      {state === "gap" && <GapCard replay={replay} />}
+      {state === "error" && <ErrorCard replay={replay} />}
+      {player?.skipped.value !== undefined && <SkipCard player={player} idle={player.skipped.value} />}
+    </div>
+  );
+}
+
+function Chip({ replay }: { replay: Replay }): JSX.Element {
+  const t = replay.player.value?.t.value ?? 0;
+  return (
+    <div class="chip mono">
+      {replay.timeText(t)} {replay.timeUnit()}
+    </div>
+  );
+}
+
+function GapCard({ replay }: { replay: Replay }): JSX.Element {
+  const player = replay.player.value;
+  const gap = player?.gap.value;
+  if (player === undefined || gap === undefined) return <div class="card" />;
+  const duration = replay.timeline.value?.duration ?? 0;
+  return (
+    <div class="card" data-gap={gap.reason}>
+      <strong>No picture: {reasonWords(gap.reason)}</strong>
+      <span class="mono">
+        {replay.timeText(gap.from)}–{replay.timeText(gap.to)} {replay.timeUnit()}
+      </span>
+      <span>{span(gap.to - gap.from)} without video. Log and spans may go on inside it.</span>
+      {gap.to < duration && (
+        <button class="primary" onClick={() => player.seek(gap.to)}>
+          Continue after gap
+        </button>
+      )}
+    </div>
+  );
+}
+
+function ErrorCard({ replay }: { replay: Replay }): JSX.Element {
+  const player = replay.player.value;
+  return (
+    <div class="card" role="alert">
+      <strong>The recording cannot be loaded here</strong>
+      <span>{player?.error.value?.message}</span>
+      <button class="primary" onClick={() => player?.retry()}>
+        Retry
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+/** What does this person like? Kept in this browser; nothing here changes what is recorded or shown to others. */
+
+import type { Signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
+
+import type { KeySetting } from "../core/keys.ts";
+
+export type TimeStyle = "utc" | "elapsed" | "local";
+
+export const keySetting = kept<KeySetting>("keys", "on", ["on", "alt", "off"]);
+export const timeStyle = kept<TimeStyle>("time", "utc", ["utc", "elapsed", "local"]);
+export const skipIdle = kept<"on" | "off">("skip-idle", "off", ["on", "off"]);
+
+/** A choice among `values` that outlives the page; storage that is full or forbidden only forgets it. */
+function kept<T extends string>(name: string, initial: T, values: readonly T[]): Signal<T> {
+  const key = `playhead.${name}`;
+  let stored: string | null = null;
+  try {
+    stored = localStorage.getItem(key);
+  } catch {
+    // A browser that forbids storage: the default serves.
+  }
+  const choice = signal(values.find((value) => value === stored) ?? initial);
+  effect(() => {
+    const { value } = choice;
+    try {
+      if (value !== initial || stored !== null) localStorage.setItem(key, value);
+    } catch {
+      // See above.
+    }
+  });
+  return choice;
+}
