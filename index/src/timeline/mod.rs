@@ -3,13 +3,18 @@
 //!
 //! Times are looked up among recorded starts; nothing sums durations to find one.
 
-use capture::{Anchor, Gap, MediaTime, Rect};
+mod build;
+mod find;
+
+pub use build::start_anchor;
+
+use capture::{Anchor, ClockMap, Gap, MediaTime, Rect};
 use segment::manifest::{Activity, Fragment, Init, Mask, Repeat, Thumbs};
 use serde::Serialize;
 
-/// The most fragments, repetitions counted, that one timeline holds: weeks of steady work.
+/// The most samples, repetitions counted, that one timeline holds: a week at 15 frames a second.
 /// Bounds what a damaged repeat can ask for.
-pub const MAX_PLACED: usize = 1_000_000;
+pub const MAX_SAMPLES: usize = 10_000_000;
 
 /// What the timeline needs of one object, in `seq` order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,8 +54,8 @@ pub struct Timeline {
     pub fragments: Vec<Placed>,
     /// Stretches without picture; one that runs on into the next object is one.
     pub gaps: Vec<Gap>,
-    /// Readings of both clocks; never empty.
-    pub anchors: Vec<Anchor>,
+    /// Readings of both clocks, and the way between them.
+    pub clock: ClockMap,
     /// Burnt-in masks; one that runs on into the next object is one.
     pub masks: Vec<Mask>,
     /// Sprite sheets.
@@ -128,8 +133,8 @@ pub struct FrameAt {
 /// Spans that make no timeline.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimelineError {
-    /// More fragments than any session has.
-    #[error("object {seq} brings the timeline past {MAX_PLACED} fragments")]
+    /// More samples than any session has.
+    #[error("object {seq} brings the timeline past {MAX_SAMPLES} samples")]
     TooLong {
         /// The object.
         seq: u64,
