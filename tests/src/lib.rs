@@ -6,5 +6,12 @@
 
 pub mod clock;
 pub mod code;
+pub mod desktop;
+pub mod http;
 pub mod paint_log;
+pub mod picture;
+pub mod playhead;
+pub mod process;
+pub mod scene;
 pub mod schedule;
+pub mod truth;

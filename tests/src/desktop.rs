@@ -1,0 +1,139 @@
+//! What is recorded? A desktop behind Xvnc on loopback, with the painter on it.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+
+use crate::paint_log::{self, Paint};
+use crate::process::{Process, program};
+
+/// Displays that tests use; the RFB port is 5900 more.
+const DISPLAYS: RangeInclusive<u16> = 70..=79;
+const START: Duration = Duration::from_secs(20);
+
+/// A running Xvnc.
+#[derive(Debug)]
+pub struct Desktop {
+    /// The server, to be stopped, continued or killed.
+    pub server: Process,
+    /// Its number: `:70`.
+    pub display: u16,
+}
+
+impl Desktop {
+    /// Starts one of `size` px on the first free display, without a password.
+    ///
+    /// # Errors
+    /// When no display is free or the server does not come up.
+    pub fn start(folder: &Path, size: (u16, u16)) -> anyhow::Result<Self> {
+        Self::start_with(folder, free_display()?, size, &["-SecurityTypes", "None"])
+    }
+
+    /// Starts one on a given display.
+    ///
+    /// # Errors
+    /// When the server does not come up.
+    pub fn start_with(
+        folder: &Path,
+        display: u16,
+        (width, height): (u16, u16),
+        options: &[&str],
+    ) -> anyhow::Result<Self> {
+        let name = format!("xvnc-{display}");
+        let mut command = Command::new("Xvnc");
+        command
+            .arg(format!(":{display}"))
+            .args(["-geometry", &format!("{width}x{height}"), "-depth", "24"])
+            .args(["-localhost", "-interface", "127.0.0.1", "-AlwaysShared"])
+            .args(["-rfbport", &(5900 + display).to_string()])
+            .args(options);
+        let mut server = Process::start(&name, folder, &mut command)?;
+        let socket = PathBuf::from(format!("/tmp/.X11-unix/X{display}"));
+        server.wait_until("Xvnc", START, || {
+            socket.exists() && TcpStream::connect(rfb(display)).is_ok()
+        })?;
+        Ok(Self { server, display })
+    }
+
+    /// What the recorder is given.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("vnc://{}", rfb(self.display))
+    }
+
+    /// Runs a program on this display and waits for it.
+    ///
+    /// # Errors
+    /// When it cannot be started or fails.
+    pub fn run(&self, program: &str, arguments: &[&str]) -> anyhow::Result<()> {
+        let status = Command::new(program)
+            .args(arguments)
+            .env("DISPLAY", format!(":{}", self.display))
+            .status()
+            .with_context(|| program.to_owned())?;
+        ensure!(status.success(), "{program} {arguments:?}: {status}");
+        Ok(())
+    }
+}
+
+fn rfb(display: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 5900 + display).into()
+}
+
+/// A display and an RFB port that nothing uses.
+///
+/// # Errors
+/// When all are in use.
+pub fn free_display() -> anyhow::Result<u16> {
+    let is_free = |display: &u16| {
+        !Path::new(&format!("/tmp/.X11-unix/X{display}")).exists()
+            && TcpListener::bind(rfb(*display)).is_ok()
+    };
+    DISPLAYS
+        .clone()
+        .find(is_free)
+        .context("displays 70 to 79 are in use")
+}
+
+/// A running painter.
+#[derive(Debug)]
+pub struct Painter {
+    _process: Process,
+    log: PathBuf,
+}
+
+impl Painter {
+    /// Starts one on `desktop` and returns when its first paint is done.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn start(folder: &Path, desktop: &Desktop, options: &[&str]) -> anyhow::Result<Self> {
+        let log = folder.join("paints.ndjson");
+        let mut command = Command::new(program("painter")?);
+        command
+            .args(options)
+            .arg("--log")
+            .arg(&log)
+            .env("DISPLAY", format!(":{}", desktop.display));
+        let mut process = Process::start("painter", folder, &mut command)?;
+        process.wait_until("the painter's first paint", START, || {
+            paint_log::read(&log).is_ok_and(|paints| !paints.is_empty())
+        })?;
+        Ok(Self {
+            _process: process,
+            log,
+        })
+    }
+
+    /// All paints so far.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn paints(&self) -> anyhow::Result<Vec<Paint>> {
+        paint_log::read(&self.log)
+    }
+}

@@ -1,0 +1,265 @@
+//! The product as its users have it: the recorder, the server, and the commands.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::http::{self, Answer};
+use crate::process::{Process, program};
+use crate::truth::wall_ms;
+
+/// Ports that tests serve on.
+const PORTS: RangeInclusive<u16> = 18_200..=18_249;
+const START: Duration = Duration::from_secs(30);
+const CLOSE: Duration = Duration::from_secs(30);
+
+/// A `PLAYHEAD_HOME` of its own: store, catalogue and spool below one folder.
+#[derive(Debug)]
+pub struct Home {
+    folder: tempfile::TempDir,
+}
+
+impl Home {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// When no folder can be made.
+    pub fn new() -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("playhead-test-")
+            .tempdir()?;
+        Ok(Self { folder })
+    }
+
+    /// Where it lies; logs of test programs lie there too.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A program of this product, set to this home.
+    ///
+    /// # Errors
+    /// When it has not been built.
+    pub fn command(&self, name: &str) -> anyhow::Result<Command> {
+        let mut command = Command::new(program(name)?);
+        command.env("PLAYHEAD_HOME", self.path());
+        Ok(command)
+    }
+
+    /// Runs `playhead` to its end, whatever that is.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub fn playhead(&self, arguments: &[&str]) -> anyhow::Result<Output> {
+        Ok(self.command("playhead")?.args(arguments).output()?)
+    }
+
+    /// Runs `playhead-agent` to its end, whatever that is.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub fn agent(&self, arguments: &[&str]) -> anyhow::Result<Output> {
+        Ok(self.command("playhead-agent")?.args(arguments).output()?)
+    }
+
+    /// All files in the store whose path ends so, in order of their keys.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn objects(&self, ending: &str) -> anyhow::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.path().join("store/v1")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.to_string_lossy().ends_with(ending) {
+                    files.push(path);
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// A running `playhead-agent record`.
+#[derive(Debug)]
+pub struct Recorder {
+    /// The parent process.
+    pub process: Process,
+}
+
+impl Recorder {
+    /// Records `url` and returns when the first frame is durable.
+    ///
+    /// # Errors
+    /// When that does not happen.
+    pub fn start(home: &Home, url: &str, options: &[&str]) -> anyhow::Result<Self> {
+        let ready = home.path().join("recording");
+        let _ = std::fs::remove_file(&ready);
+        let mut command = home.command("playhead-agent")?;
+        command
+            .args(["record", url, "--json", "--ready-file"])
+            .arg(&ready)
+            .args(options);
+        let mut process = Process::start("recorder", home.path(), &mut command)?;
+        process.wait_until("the first durable frame", START, || ready.exists())?;
+        Ok(Self { process })
+    }
+
+    /// Asks it to close, and checks that it does so cleanly.
+    ///
+    /// # Errors
+    /// When it does not, or not in time.
+    pub fn close(mut self) -> anyhow::Result<()> {
+        self.process.signal(Signal::INT)?;
+        let status = self.process.wait(CLOSE)?;
+        ensure!(status.success(), "the recorder closed with {status}");
+        Ok(())
+    }
+}
+
+/// A running `playhead serve`.
+#[derive(Debug)]
+pub struct Server {
+    _process: Process,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Serves what lies in `home`, on the first free port.
+    ///
+    /// # Errors
+    /// When no port is free or the server does not come up.
+    pub fn start(home: &Home) -> anyhow::Result<Self> {
+        let address = PORTS
+            .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+            .find(|address| TcpListener::bind(address).is_ok())
+            .context("ports 18200 to 18249 are in use")?;
+        let mut command = home.command("playhead")?;
+        command.args(["serve", "--listen", &address.to_string()]);
+        let mut process = Process::start("server", home.path(), &mut command)?;
+        process.wait_until("playhead serve", START, || {
+            http::get(address, "/readyz").is_ok_and(|answer| answer.status == 200)
+        })?;
+        Ok(Self {
+            _process: process,
+            address,
+        })
+    }
+
+    /// Asks for `path`, whatever the answer is.
+    ///
+    /// # Errors
+    /// When none comes.
+    pub fn get(&self, path: &str) -> anyhow::Result<Answer> {
+        http::get(self.address, path)
+    }
+
+    /// Sends event rows.
+    ///
+    /// # Errors
+    /// When no answer comes.
+    pub fn post_rows(&self, ndjson: &str) -> anyhow::Result<Answer> {
+        let kind = "application/x-ndjson";
+        http::post(self.address, "/api/v1/events", kind, ndjson.as_bytes())
+    }
+
+    /// The JSON at `path`, which must be there.
+    ///
+    /// # Errors
+    /// When the status is not 200 or the body is not JSON.
+    pub fn json(&self, path: &str) -> anyhow::Result<Value> {
+        let answer = self.get(path)?;
+        ensure!(
+            answer.status == 200,
+            "{path}: {} {}",
+            answer.status,
+            answer.text()
+        );
+        answer.json()
+    }
+
+    /// The only session that is listed.
+    ///
+    /// # Errors
+    /// When there is none, or more than one.
+    pub fn only_session(&self) -> anyhow::Result<Session<'_>> {
+        let listed = self.json("/api/v1/sessions")?;
+        let sessions = listed["sessions"].as_array().context("no sessions")?;
+        ensure!(sessions.len() == 1, "expected one session: {listed}");
+        let id = sessions[0]["id"].as_str().context("no id")?;
+        Ok(Session {
+            server: self,
+            path: format!("/api/v1/sessions/{id}"),
+            id: id.to_owned(),
+        })
+    }
+}
+
+/// A session as the API tells it.
+#[derive(Debug)]
+pub struct Session<'a> {
+    server: &'a Server,
+    path: String,
+    /// Its id.
+    pub id: String,
+}
+
+impl Session<'_> {
+    /// What the API says of the session itself.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn head(&self) -> anyhow::Result<Value> {
+        self.server.json(&self.path)
+    }
+
+    /// When media time was zero, in ms since 1970.
+    ///
+    /// # Errors
+    /// When the API does not say.
+    pub fn start_ms(&self) -> anyhow::Result<u64> {
+        wall_ms(self.head()?["start"].as_str().context("no start")?)
+    }
+
+    /// Spans without picture as (from, to, reason), in ms since the session's start.
+    ///
+    /// # Errors
+    /// When the timeline does not say.
+    pub fn gaps(&self) -> anyhow::Result<Vec<(u64, u64, String)>> {
+        let timeline = self.json("/timeline")?;
+        let listed = timeline["gaps"].as_array().context("no gaps")?;
+        let gap = |gap: &Value| {
+            let reason = gap["reason"].as_str()?.to_owned();
+            Some((gap["from"].as_u64()?, gap["to"].as_u64()?, reason))
+        };
+        let gaps: Option<Vec<_>> = listed.iter().map(gap).collect();
+        gaps.with_context(|| timeline["gaps"].to_string())
+    }
+
+    /// The JSON of a part: `/timeline`, `/events?kinds=log`.
+    ///
+    /// # Errors
+    /// When there is no such part.
+    pub fn json(&self, part: &str) -> anyhow::Result<Value> {
+        self.server.json(&format!("{}{part}", self.path))
+    }
+
+    /// A part, whatever the answer is.
+    ///
+    /// # Errors
+    /// When none comes.
+    pub fn get(&self, part: &str) -> anyhow::Result<Answer> {
+        self.server.get(&format!("{}{part}", self.path))
+    }
+}
