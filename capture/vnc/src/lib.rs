@@ -1,1 +1,30 @@
-//! Placeholder.
+//! An RFB client (RFC 6143) for a recorder: it watches, asks nothing of the desktop but pixels,
+//! and trusts the peer with nothing.
+//!
+//! [`Session`] is one connection as a pure state machine. It does no IO and reads no clock:
+//! bytes and time are arguments, pixels go into the caller's framebuffer, everything else comes
+//! out as [`SourceEvent`](capture::source::SourceEvent)s. Everything a peer sends meets a bound
+//! of [`limits`]; past it the session ends with an [`Error`].
+
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
+mod auth;
+mod budget;
+mod error;
+#[warn(clippy::arithmetic_side_effects)]
+mod handshake;
+#[warn(clippy::arithmetic_side_effects)]
+mod input;
+pub mod limits;
+#[warn(clippy::arithmetic_side_effects)]
+mod pace;
+mod rect;
+mod request;
+mod session;
+#[warn(clippy::arithmetic_side_effects)]
+mod stream;
+mod update;
+
+pub use auth::Password;
+pub use error::{Error, ErrorKind};
+pub use session::{Config, Session};

@@ -1,0 +1,141 @@
+//! Why a session ends before the operator ends it.
+
+use capture::{GapReason, Rect, Size, framebuffer::SizeError};
+
+use crate::limits;
+
+/// What ended a session. The texts hold nothing a peer said; where it said something, that is in
+/// a field: hostile text, bounded, not escaped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's text says what it is")]
+pub enum Error {
+    #[error("server did not finish the handshake within {} s", limits::HANDSHAKE_MS / 1000)]
+    HandshakeTimeout,
+    #[error("server fell silent for {} s inside a message", limits::MESSAGE_SILENCE_MS / 1000)]
+    MessageTimeout,
+    #[error("server closed the connection{}", if *.inside_message { " inside a message" } else { "" })]
+    Closed { inside_message: bool },
+
+    #[error("server asks for a password and none is configured")]
+    PasswordRequired,
+    #[error("server refused the password")]
+    PasswordRefused { said: String },
+    #[error("server refuses for now because of too many attempts")]
+    TooManyAttempts { said: String },
+    #[error("server refused the connection")]
+    Refused { said: String },
+    #[error("server offers only security types {offered:?}, none of them supported")]
+    SecurityUnsupported { offered: Vec<u8> },
+
+    #[error("peer does not speak RFB")]
+    NotRfb,
+    #[error("server speaks RFB {major}.{minor}, which is not supported")]
+    VersionUnsupported { major: u16, minor: u16 },
+    #[error("server chose security type {kind}, which was not offered to it")]
+    SecurityChoice { kind: u32 },
+    #[error("server sent the unknown sign-in result {code}")]
+    SecurityResult { code: u32 },
+    #[error(
+        "desktop name of {len_bytes} bytes is longer than {}",
+        limits::NAME_BYTES
+    )]
+    NameTooLong { len_bytes: u32 },
+    #[error("server sent the unknown message {kind}")]
+    UnknownMessage { kind: u8 },
+    #[error("server sent the unknown encoding {encoding}")]
+    UnknownEncoding { encoding: i32 },
+    #[error("rectangle {rect:?} leaves the screen of {size}")]
+    RectOutside { rect: Rect, size: Size },
+    #[error("cursor of {size} is larger than accepted")]
+    CursorTooLarge { size: Size },
+    #[error("compressed rectangle of {len_bytes} bytes is longer than {limit_bytes}")]
+    CompressedTooLong { len_bytes: u32, limit_bytes: u64 },
+    #[error("compressed data is corrupt")]
+    Zlib,
+    #[error("compressed rectangle ends before its last tile")]
+    TilesMissing,
+    #[error("compressed rectangle holds more than its tiles")]
+    TilesExceeded,
+    #[error("tile has the unknown subencoding {subencoding}")]
+    TileSubencoding { subencoding: u8 },
+    #[error("tile's run is longer than the tile")]
+    TileRun,
+    #[error("tile names colour {index} of a palette of {len}")]
+    TilePalette { index: u8, len: usize },
+
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    #[error("server sent more than {} pixels a second", limits::PIXELS_PER_S)]
+    PixelBudget,
+    #[error(
+        "server changed its size more than {} times a second",
+        limits::RESIZES_PER_S
+    )]
+    ResizeBudget,
+    #[error(
+        "clipboard of {len_bytes} bytes is longer than {}",
+        limits::CLIPBOARD_SKIPPED_BYTES
+    )]
+    ClipboardTooLong { len_bytes: u32 },
+}
+
+/// What kind of failure it is, and so what to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The server does not let us in: another try with the same credentials is no use.
+    Refused,
+    /// The connection ended.
+    Closed,
+    /// The peer stopped answering.
+    Stalled,
+    /// The peer broke the protocol, or speaks one that is not supported.
+    Protocol,
+    /// The peer passed a limit of size or rate.
+    Budget,
+}
+
+impl Error {
+    /// What kind of failure it is.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::PasswordRequired
+            | Self::PasswordRefused { .. }
+            | Self::TooManyAttempts { .. }
+            | Self::Refused { .. }
+            | Self::SecurityUnsupported { .. } => ErrorKind::Refused,
+            Self::Closed { .. } => ErrorKind::Closed,
+            Self::HandshakeTimeout | Self::MessageTimeout => ErrorKind::Stalled,
+            Self::Size(_)
+            | Self::NameTooLong { .. }
+            | Self::CursorTooLarge { .. }
+            | Self::CompressedTooLong { .. }
+            | Self::PixelBudget
+            | Self::ResizeBudget
+            | Self::ClipboardTooLong { .. } => ErrorKind::Budget,
+            Self::NotRfb
+            | Self::VersionUnsupported { .. }
+            | Self::SecurityChoice { .. }
+            | Self::SecurityResult { .. }
+            | Self::UnknownMessage { .. }
+            | Self::UnknownEncoding { .. }
+            | Self::RectOutside { .. }
+            | Self::Zlib
+            | Self::TilesMissing
+            | Self::TilesExceeded
+            | Self::TileSubencoding { .. }
+            | Self::TileRun
+            | Self::TilePalette { .. } => ErrorKind::Protocol,
+        }
+    }
+
+    /// The reason the gap that follows carries.
+    #[must_use]
+    pub const fn reason(&self) -> GapReason {
+        match self.kind() {
+            ErrorKind::Refused | ErrorKind::Closed | ErrorKind::Protocol => GapReason::Disconnected,
+            ErrorKind::Stalled => GapReason::Stalled,
+            ErrorKind::Budget => GapReason::BudgetExceeded,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! How much a peer may ask of this client, and for how long it may keep it waiting.
+//!
+//! Screen sizes are bounded by [`capture::Framebuffer`], cursors by
+//! [`CursorShape::MAX_SIDE_PX`]; everything else is here.
+
+use capture::cursor::CursorShape;
+
+/// From the connection to the desktop's name. A person may have to accept it on the other side,
+/// but a server that takes longer is worth another try.
+pub const HANDSHAKE_MS: u64 = 10_000;
+
+/// The longest silence inside a message: more than any retransmission of a living network.
+pub const MESSAGE_SILENCE_MS: u64 = 15_000;
+
+/// An answer that no server may hold back is overdue after this silence. The recorded format
+/// promises that a source which stops is a gap within 2 s.
+pub const STALL_MS: u64 = 2_000;
+
+/// An answer still incomplete after this is overdue although bytes trickle in: the picture has
+/// not been proven all that time.
+pub const UNPROVEN_MS: u64 = 15_000;
+
+/// The shortest time between two requests the session repeats on its own, so that a peer cannot
+/// make it talk without pause.
+pub const REPEAT_MS: u64 = 20;
+
+/// When the whole picture is checked: so long after activity ended, then after the check before.
+pub const CHECK_AFTER_MS: [u64; 3] = [60_000, 5 * 60_000, CHECK_AT_LEAST_MS];
+
+/// However busy the screen, its whole picture is checked this often.
+pub const CHECK_AT_LEAST_MS: u64 = 15 * 60_000;
+
+/// What is buffered of one message: a clipboard of the size kept or the largest cursor with its
+/// mask. Pixels are painted as they come and never held back.
+pub const RECEIVE_BYTES: usize = 1024 * 1024 + 64 * 1024;
+
+const _: () = {
+    let side = CursorShape::MAX_SIDE_PX as usize;
+    assert!(12 + side * side * 4 + side * side / 8 <= RECEIVE_BYTES);
+    assert!(8 + CLIPBOARD_KEPT_BYTES as usize <= RECEIVE_BYTES);
+};
+
+/// The desktop's name; real ones are a host, a display and a user.
+pub const NAME_BYTES: u32 = 4 * 1024;
+
+/// What is read of the sentence in which a server says why it refuses; the rest is left unread.
+pub const REFUSAL_BYTES: u32 = 4 * 1024;
+
+/// Clipboard text kept; of a longer one only the size is reported.
+pub const CLIPBOARD_KEPT_BYTES: u32 = 1024 * 1024;
+
+/// The longest clipboard read past: while it flows no picture comes, and the announced 2 GiB
+/// would blind the recorder for minutes.
+pub const CLIPBOARD_SKIPPED_BYTES: u32 = 64 * 1024 * 1024;
+
+/// The longest compressed rectangle, whatever its size.
+pub const COMPRESSED_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Beside twice its raw size, what a compressed rectangle may take: tile heads and zlib's own.
+pub const COMPRESSED_SLACK_BYTES: u64 = 64 * 1024;
+
+/// Pixels decoded a second, averaged over [`PIXEL_WINDOW_S`]: a hundred times what a busy 4K
+/// screen needs at the recorder's rate, yet a bound on what a few bytes can make us paint.
+pub const PIXELS_PER_S: u64 = 500_000_000;
+
+/// Over how many seconds [`PIXELS_PER_S`] is averaged.
+pub const PIXEL_WINDOW_S: u64 = 2;
+
+/// Size changes a second: dragging a window's corner makes a few, a loop makes hundreds.
+pub const RESIZES_PER_S: u64 = 10;

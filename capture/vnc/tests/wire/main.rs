@@ -1,0 +1,16 @@
+//! The session against servers made of bytes: what each says, and what it then must do.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "this is all test code, helpers too"
+)]
+
+mod client;
+mod handshake;
+mod hostile;
+mod pictures;
+mod pieces;
+mod server;
+mod stillness;
