@@ -19,7 +19,7 @@ const MAY_KNOW: [(&str, &[&str]); 8] = [
         "capture-agent",
         &["capture", "capture-vnc", "encoder", "index", "segment"],
     ),
-    ("replay-server", &["capture", "encoder", "index", "segment"]),
+    ("replay-server", &["capture", "index", "segment"]),
     (
         "pipeline-tests",
         &[
