@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod code;
+pub mod cost;
 pub mod desktop;
 pub mod http;
 pub mod paint_log;
