@@ -40,25 +40,31 @@ export interface Density {
   readonly lanes: Readonly<Record<string, readonly number[] | undefined>>;
 }
 
+/** This many inputs a second make a full bar. */
+const BUSY_INPUT = 5;
+
 /**
  * Bar heights 0–1, one for each of `columns` over the span `from..to`: the square root of input
  * rate plus half the changed share, so that a single key still shows beside a scrolling page.
  */
 export function heat(density: Density, columns: number, from: number, to: number): Float32Array {
+  const inputs = new Float32Array(columns);
   const bars = new Float32Array(columns);
   const { activity = [], input = [] } = density.lanes;
-  const step = (density.to - density.from) / density.n;
+  const bucketMs = (density.to - density.from) / density.n;
+  const columnMs = (to - from) / columns;
   for (let i = 0; i < density.n; i += 1) {
-    const t = density.from + i * step;
-    const first = Math.floor(((t - from) / (to - from)) * columns);
-    const last = Math.max(first, Math.ceil(((t + step - from) / (to - from)) * columns) - 1);
-    const inputRate = Math.min(1, ((input[i] ?? 0) / Math.max(step, 1)) * 200);
-    const value = Math.sqrt(Math.min(1, inputRate + (0.5 * (activity[i] ?? 0)) / 1000));
+    const t = density.from + i * bucketMs;
+    const first = Math.floor((t - from) / columnMs);
+    const last = Math.max(first, Math.ceil((t + bucketMs - from) / columnMs) - 1);
     for (let c = Math.max(0, first); c <= last && c < columns; c += 1) {
-      bars[c] = Math.max(bars[c] as number, value);
+      inputs[c] = (inputs[c] as number) + (input[i] ?? 0) / (last - first + 1);
+      bars[c] = Math.max(bars[c] as number, (0.5 * (activity[i] ?? 0)) / 1000);
     }
   }
-  return bars;
+  // A rate over less than a second would make each key look like a storm.
+  const seconds = Math.max(columnMs, 1000) / 1000;
+  return bars.map((changed, c) => Math.sqrt(Math.min(1, changed + (inputs[c] as number) / seconds / BUSY_INPUT)));
 }
 
 /** Distances between ruler ticks, in ms: those a person can count in. */

@@ -17,6 +17,8 @@ const STILL_AFTER_MS = 120;
 const PRESENT_MS = 250;
 /** A frame that is still wrong after this many seeks has its fragment fetched anew, once. */
 const SEEKS = 4;
+/** Browsers never finish a seek to the last moments of media before a hole: this far from a frame's end is safe. */
+const EDGE_MS = 20;
 /** After this long the verified still is as good an end as the video. */
 const GIVE_UP_MS = 3_000;
 
@@ -117,7 +119,7 @@ export class Seeker {
     pending.seeks += 1;
     // Half a ms inside: starts are whole ms, so no rounding falls before the frame. Each further
     // try moves by a µs, since a seek to the same place may be taken for done.
-    const inside = Math.max(pending.frame.t, Math.min(Math.floor(pending.t), pending.frame.end - 1)) + 0.5;
+    const inside = Math.max(pending.frame.t, Math.min(Math.floor(pending.t), pending.frame.end - EDGE_MS)) + 0.5;
     this.#video.currentTime = inside / 1000 + pending.seeks * 1e-6;
   }
 

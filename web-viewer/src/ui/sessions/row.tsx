@@ -17,7 +17,7 @@ const THUMB_WIDTH_PX = 192;
 
 export function SessionRow({ session }: { session: Session }): JSX.Element {
   const start = Date.parse(session.start);
-  const where = [hostOf(session.source), session.protocol.toUpperCase(), session.on_behalf_of && `for ${session.on_behalf_of}`];
+  const where = [session.request ?? hostOf(session.source), session.protocol.toUpperCase(), session.on_behalf_of && `for ${session.on_behalf_of}`];
   return (
     <li class="session">
       <img
