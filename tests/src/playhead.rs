@@ -157,6 +157,12 @@ impl Server {
         })
     }
 
+    /// What a browser is given.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// Asks for `path`, whatever the answer is.
     ///
     /// # Errors

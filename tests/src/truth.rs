@@ -1,8 +1,9 @@
 //! Does a frame tell the truth? The rule that a served picture is held to, against the painter.
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use capture::WallTime;
 
+use crate::code::Code;
 use crate::paint_log::{Paint, may_show};
 use crate::picture::Picture;
 use crate::playhead::Session;
@@ -38,18 +39,27 @@ pub fn check_answer(
 ) -> anyhow::Result<()> {
     let answer = session.get(asked)?;
     let code = Picture::of(&answer)?.code()?;
-    let expected = may_show(paints, utc_ms, CLOCKS_MS, LATE_MS);
-    ensure!(
-        expected
-            .iter()
-            .any(|paint| paint.utc_ms == code.utc_ms && paint.n & 0xffff == u64::from(code.n)),
-        "{asked} shows {code:?}, expected one of {expected:?}"
-    );
+    check_code(code, utc_ms, paints).with_context(|| asked.to_owned())?;
     let frame_ms = wall_ms(answer.header("x-playhead-frame-utc")?)?;
     ensure!(
         code.utc_ms <= frame_ms + CLOCKS_MS && frame_ms <= utc_ms + CLOCKS_MS,
         "{asked} gives a frame of {frame_ms} that shows a paint of {}",
         code.utc_ms
+    );
+    Ok(())
+}
+
+/// What a picture for `utc_ms` says must be a paint that it may show.
+///
+/// # Errors
+/// When it says anything else.
+pub fn check_code(code: Code, utc_ms: u64, paints: &[Paint]) -> anyhow::Result<()> {
+    let expected = may_show(paints, utc_ms, CLOCKS_MS, LATE_MS);
+    let shows =
+        |paint: &Paint| paint.utc_ms == code.utc_ms && paint.n & 0xffff == u64::from(code.n);
+    ensure!(
+        expected.iter().any(shows),
+        "{code:?} at {utc_ms}, expected one of {expected:?}"
     );
     Ok(())
 }
