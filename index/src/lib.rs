@@ -9,12 +9,13 @@
 
 pub mod at;
 pub mod catalog;
+pub mod link;
 pub mod row;
 pub mod store;
 pub mod timeline;
 
 pub use at::At;
-pub use catalog::{Catalog, CatalogError};
+pub use catalog::{Catalog, CatalogError, open_catalog};
 pub use row::EventRow;
 pub use store::{Store, StoreError, open_store};
 pub use timeline::Timeline;

@@ -1,7 +1,7 @@
 //! What is recorded, and what is known about each moment? The index over the store, behind one
 //! trait (store.md, "Catalogue"). It holds nothing that the store does not, except leases.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use capture::{
@@ -14,9 +14,10 @@ use segment::end::EndBody;
 mod object;
 mod query;
 mod rows;
+mod sqlite;
 mod summary;
 
-pub use object::{CommittedObject, ObjectBody, ObjectRow, Stored};
+pub use object::{CommittedObject, MediaRow, ObjectBody, ObjectRow, Stored};
 pub use query::{Cursor, EventPage, EventQuery, SessionPage, SessionQuery, Sort};
 pub use rows::{LinkedRow, LogObject, Put, TraceLink};
 pub use summary::{SessionSummary, State};
@@ -282,15 +283,48 @@ pub enum CatalogError {
         /// Which part.
         what: String,
     },
-    /// The database refused.
-    #[error("catalogue {url} failed")]
-    Database {
+    /// The catalogue cannot be opened.
+    #[error("cannot open catalogue {url}")]
+    Open {
         /// The catalogue.
         url: String,
-        /// Why.
+        /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The database refused.
+    #[error("the catalogue's database failed")]
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The task that did the work is gone: the process is shutting down.
     #[error("catalogue work was cancelled")]
     Cancelled,
+}
+
+/// The catalogue that `url` names: `sqlite:///absolute/file.db`, made when it is missing.
+///
+/// # Errors
+/// [`CatalogError::Url`] for anything else, [`CatalogError::Open`] when the file cannot be
+/// opened, [`CatalogError::Newer`] when a later Playhead made it.
+pub fn open_catalog(url: &str) -> Result<Arc<dyn Catalog>, CatalogError> {
+    let refuse = |reason: &str| CatalogError::Url {
+        url: url.to_owned(),
+        reason: reason.to_owned(),
+    };
+    match url.split_once("://") {
+        Some(("sqlite", path)) => {
+            // A file URL, but for the scheme: the same rules for escapes and slashes.
+            let path = url::Url::parse(&format!("file://{path}"))
+                .ok()
+                .and_then(|url| url.to_file_path().ok())
+                .ok_or_else(|| {
+                    refuse("names no absolute file; write it with three slashes: sqlite:///…")
+                })?;
+            Ok(Arc::new(sqlite::SqliteCatalog::open(url, &path)?))
+        }
+        Some(("postgres" | "postgresql", _)) => Err(refuse(
+            "this build has no PostgreSQL back end yet; use sqlite:///absolute/file.db",
+        )),
+        _ => Err(refuse(
+            "write it like sqlite:///var/lib/playhead/catalog.db",
+        )),
+    }
 }

@@ -6,7 +6,7 @@ use capture::{
     trace::{SpanId, TraceId},
 };
 use segment::Sha256;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 mod parse;
 
@@ -63,7 +63,7 @@ pub struct EventRow {
 }
 
 /// A thing made or moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// Its name.
     pub name: String,

@@ -28,7 +28,12 @@ impl Timeline {
         let mut activity = Vec::new();
         for object in objects {
             let seq = object.seq;
-            anchors.extend(object.anchors);
+            for anchor in object.anchors {
+                // One that two objects share, as at a cut, counts once.
+                if anchors.last().is_none_or(|last: &Anchor| last.t < anchor.t) {
+                    anchors.push(anchor);
+                }
+            }
             object
                 .gaps
                 .into_iter()

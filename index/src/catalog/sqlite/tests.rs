@@ -1,0 +1,1 @@
+//! What is SQLite's own: files, processes, versions. The rest is in the conformance suite.
