@@ -1,2 +1,7 @@
-//! Placeholder.
-fn main() {}
+//! The `playhead` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::SUCCESS
+}

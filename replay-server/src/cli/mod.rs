@@ -1,0 +1,142 @@
+//! `playhead` on the command line: reads what is asked, runs it, and says how it went.
+
+mod events;
+mod frame;
+mod index_command;
+mod resolve;
+mod serve;
+mod sessions;
+mod show;
+mod verify;
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::Context;
+use capture::SessionId;
+use clap::{Parser, Subcommand};
+use index::Timeline;
+
+use crate::{archive::Archive, clock, home::Places};
+
+/// Makes recorded desktop sessions findable, watchable and provable.
+#[derive(Parser, Debug)]
+#[command(name = "playhead", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    places: Places,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Serve sessions and the viewer
+    Serve(serve::Serve),
+    /// List sessions
+    Sessions(sessions::Sessions),
+    /// Show a session, or what a segment file says about itself
+    Show(show::Show),
+    /// Save the picture of a moment
+    Frame(frame::Frame),
+    /// Find the moment of a trace, an event or a time
+    Resolve(resolve::Resolve),
+    /// Take in rows from other systems
+    #[command(subcommand)]
+    Events(events::Events),
+    /// Check that what is stored is what was recorded
+    Verify(verify::Verify),
+    /// Look after the catalogue
+    #[command(subcommand)]
+    Index(index_command::Index),
+}
+
+/// Why a command did not do as asked, and the exit code that says so.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    error: anyhow::Error,
+}
+
+/// Something was not found, not accepted, or not right.
+const FAILED: u8 = 1;
+/// The command or its configuration is wrong.
+const USAGE: u8 = 2;
+
+impl Failure {
+    /// The command or its configuration is wrong.
+    fn usage(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            code: USAGE,
+            error: error.into(),
+        }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self {
+            code: FAILED,
+            error: error.into(),
+        }
+    }
+}
+
+/// What a command exits with when nothing stopped it.
+type Outcome = Result<ExitCode, Failure>;
+
+/// Runs `cli` and gives the process's exit code.
+#[must_use]
+#[expect(clippy::print_stderr, reason = "a command tells its user what went wrong")]
+pub fn run(cli: Cli) -> ExitCode {
+    match try_run(cli) {
+        Ok(code) => code,
+        Err(Failure { code, error }) => {
+            eprintln!("playhead: {error:#}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn try_run(cli: Cli) -> Outcome {
+    let runtime = tokio::runtime::Runtime::new().context("cannot start")?;
+    let Cli { places, command } = cli;
+    runtime.block_on(async {
+        match command {
+            Command::Serve(serve) => serve.run(&places).await,
+            Command::Sessions(sessions) => sessions.run(&open(&places)?).await,
+            Command::Show(show) => show.run(&places).await,
+            Command::Frame(frame) => frame.run(&open(&places)?).await,
+            Command::Resolve(resolve) => resolve.run(&open(&places)?).await,
+            Command::Events(events) => events.run(&open(&places)?).await,
+            Command::Verify(verify) => verify.run(&places).await,
+            Command::Index(index) => index.run(&open(&places)?).await,
+        }
+    })
+}
+
+/// Opens the archive at `places`.
+fn open(places: &Places) -> Result<Archive, Failure> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let store = places.store(variable).map_err(Failure::usage)?;
+    let catalog = places.catalog(variable).map_err(Failure::usage)?;
+    let store = index::open_store(&store).map_err(Failure::usage)?;
+    let catalog = index::open_catalog(&catalog).map_err(Failure::usage)?;
+    Ok(Archive::new(store, catalog, clock::now))
+}
+
+/// Opens the archive at `places` for many users.
+fn open_shared(places: &Places) -> Result<Arc<Archive>, Failure> {
+    open(places).map(Arc::new)
+}
+
+/// The session's timeline, or that there is no such session.
+async fn timeline(archive: &Archive, id: SessionId) -> Result<Timeline, Failure> {
+    let timeline = archive.timeline(id).await?;
+    Ok(timeline.with_context(|| format!("there is no session {id}; `playhead sessions` lists all"))?)
+}
+
+/// Writes a line to standard output.
+#[expect(clippy::print_stdout, reason = "this is what the command was asked for")]
+fn say(line: impl std::fmt::Display) {
+    println!("{line}");
+}

@@ -1,0 +1,106 @@
+//! What a client is told when something cannot be done, apart from what the operator is told.
+
+use axum::{
+    Json,
+    http::{HeaderName, HeaderValue, StatusCode},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Map, Value, json};
+
+/// A refusal: `{"error":{"code":"…","message":"…"}}` and whatever the code promises beside.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    details: Map<String, Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl ApiError {
+    /// A refusal with `status`. `code` is for programs, `message` is a sentence for people.
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            message: message.into(),
+            details: Map::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// A parameter is wrong.
+    pub(crate) fn parameter(name: &str, problem: impl std::fmt::Display) -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "bad_parameter",
+            format!("{name}: {problem}"),
+        )
+    }
+
+    /// There is no such thing.
+    pub(crate) fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, message)
+    }
+
+    /// The server failed. The client learns nothing but that; `error` goes to the log.
+    pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
+        tracing::error!(error = error_chain(error), "Request failed");
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal",
+            "The server could not do this; its log says why.",
+        )
+    }
+
+    /// The same refusal with a further field beside code and message.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The same refusal with a header.
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut error = self.details;
+        error.insert("code".to_owned(), self.code.into());
+        error.insert("message".to_owned(), self.message.into());
+        let mut response = (self.status, Json(json!({ "error": error }))).into_response();
+        response.headers_mut().extend(self.headers);
+        response
+    }
+}
+
+impl From<index::CatalogError> for ApiError {
+    fn from(error: index::CatalogError) -> Self {
+        match error {
+            index::CatalogError::Cursor => Self::parameter("cursor", error),
+            index::CatalogError::UnknownSession { session } => unknown_session(&session),
+            other => Self::internal(&other),
+        }
+    }
+}
+
+impl From<index::StoreError> for ApiError {
+    fn from(error: index::StoreError) -> Self {
+        Self::internal(&error)
+    }
+}
+
+/// There is no session of this name.
+pub(crate) fn unknown_session(id: &dyn std::fmt::Display) -> ApiError {
+    ApiError::not_found("unknown_session", format!("There is no session {id:.64}."))
+}
+
+/// An error and its causes, outermost first.
+fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.join(": ")
+}

@@ -1,0 +1,355 @@
+//! What happened in a session? Rows that other systems told and events that were recorded, in
+//! one order.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use capture::{ClockMap, MediaTime, SessionId};
+use index::{
+    catalog::{EventQuery, LinkedRow, MAX_PAGE_ROWS},
+    row::Kind,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{ApiError, params, params::Params};
+use crate::{
+    archive::Archive,
+    recorded::{self, Found, Wanted},
+};
+
+/// Rows when the client does not say.
+const DEFAULT_LIMIT: usize = 1000;
+/// What the cells of a row hold, in order.
+const COLUMNS: [&str; 13] = [
+    "id",
+    "t",
+    "utc",
+    "kind",
+    "outcome",
+    "text",
+    "source",
+    "actor",
+    "decided_by",
+    "trace_id",
+    "span_id",
+    "origin",
+    "data",
+];
+/// Kinds that the API knows and that nothing fills yet.
+const LATER_KINDS: &[&str] = &["span", "note", "view"];
+
+/// Which events to list.
+#[derive(Deserialize, utoipa::IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Asked {
+    /// From here, in ms since session start.
+    #[param(value_type = Option<u64>)]
+    from: Option<MediaTime>,
+    /// Up to and without here, in ms since session start.
+    #[param(value_type = Option<u64>)]
+    to: Option<MediaTime>,
+    /// Kinds, with commas between; all unless given.
+    kinds: Option<String>,
+    /// A text they contain, whatever its case.
+    q: Option<String>,
+    /// How many: 1000 unless given, at most 20000.
+    limit: Option<usize>,
+    /// What the page before gave as `next`.
+    cursor: Option<String>,
+}
+
+/// Events in time order: named columns, then an array a row.
+#[derive(Serialize, ToSchema)]
+pub(super) struct EventsAnswer {
+    #[schema(value_type = Vec<String>)]
+    columns: [&'static str; 13],
+    #[schema(value_type = Vec<Vec<Object>>)]
+    rows: Vec<[Value; 13]>,
+    /// Asks for the next page; null at the end.
+    next: Option<String>,
+}
+
+/// What happened in a session.
+#[utoipa::path(
+    get, path = "/api/v1/sessions/{session}/events", tag = "events",
+    params(("session" = String, Path), Asked),
+    responses((status = 200, body = EventsAnswer), (status = 400), (status = 404)),
+)]
+pub(super) async fn events(
+    State(archive): State<Arc<Archive>>,
+    Path(session): Path<String>,
+    Params(asked): Params<Asked>,
+) -> Result<Json<EventsAnswer>, ApiError> {
+    let kinds = Kinds::parse(asked.kinds.as_deref())?;
+    let limit = asked.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_PAGE_ROWS).contains(&limit) {
+        let problem = format!("must be 1 to {MAX_PAGE_ROWS}");
+        return Err(ApiError::parameter("limit", problem));
+    }
+    let cursor = asked.cursor.as_deref().map(Cursor::parse).transpose()?;
+    let cursor = cursor.unwrap_or_default();
+    let (summary, timeline) = params::timeline(&archive, &session).await?;
+
+    // Each source gives its first `enough` events, so the first `enough` of both are complete.
+    let enough = cursor.given.saturating_add(limit).saturating_add(1);
+    let from = cursor.t.or(asked.from);
+    let query = EventQuery {
+        from,
+        to: asked.to,
+        kinds: kinds.told,
+        q: asked.q.clone(),
+        limit: enough.min(MAX_PAGE_ROWS),
+        cursor: None,
+    };
+    let told = told(&archive, summary.id, query, enough).await?;
+    let wanted = Wanted {
+        from: from.unwrap_or(MediaTime::ZERO),
+        to: asked.to.unwrap_or(MediaTime::from_ms(u64::MAX)),
+        kinds: kinds.recorded,
+        text: asked.q,
+        enough,
+    };
+    let recorded = recorded::read(&archive, summary.id, &wanted).await;
+    let recorded = recorded.map_err(|error| ApiError::internal(&error))?;
+
+    let told = told.into_iter().map(told_row);
+    let recorded = recorded.into_iter();
+    let recorded = recorded.map(|found| recorded_row(found, &timeline.clock));
+    let mut all: Vec<Row> = told.chain(recorded).collect();
+    // Stable: at one time, rows come in their own order, before recorded events in theirs.
+    all.sort_by_key(|row| row.t);
+    let more = all.len() > cursor.given.saturating_add(limit);
+    let page: Vec<Row> = all.into_iter().skip(cursor.given).take(limit).collect();
+    let next = page
+        .last()
+        .filter(|_| more)
+        .map(|last| cursor.after(&page, last.t));
+    Ok(Json(EventsAnswer {
+        columns: COLUMNS,
+        rows: page.into_iter().map(|row| row.cells).collect(),
+        next: next.map(|next| next.to_string()),
+    }))
+}
+
+/// The kinds that each source is asked for.
+struct Kinds {
+    told: Vec<Kind>,
+    recorded: Vec<&'static str>,
+}
+
+impl Kinds {
+    fn parse(words: Option<&str>) -> Result<Self, ApiError> {
+        let mut kinds = Self {
+            told: Vec::new(),
+            recorded: Vec::new(),
+        };
+        let Some(words) = words.filter(|words| !words.is_empty()) else {
+            kinds.told.extend(Kind::ALL);
+            kinds.recorded.extend(recorded::KINDS);
+            return Ok(kinds);
+        };
+        for word in words.split(',') {
+            let told = Kind::from_word(word);
+            let recorded = recorded::KINDS.iter().find(|kind| **kind == word);
+            if told.is_none() && recorded.is_none() && !LATER_KINDS.contains(&word) {
+                let problem = format!("{word:.32?} is no kind of event");
+                return Err(ApiError::parameter("kinds", problem));
+            }
+            kinds.told.extend(told);
+            kinds.recorded.extend(recorded);
+        }
+        Ok(kinds)
+    }
+}
+
+/// Where a page ended: after `given` of the rows at `t`. No `t` is before any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cursor {
+    t: Option<MediaTime>,
+    given: usize,
+}
+
+impl Cursor {
+    fn parse(text: &str) -> Result<Self, ApiError> {
+        let parts = text.split_once('.');
+        let parsed = parts.and_then(|(t, given)| {
+            let t = match t {
+                "" => None,
+                t => Some(MediaTime::from_ms(t.parse().ok()?)),
+            };
+            let given = given.parse().ok()?;
+            Some(Self { t, given })
+        });
+        // More rows at one millisecond than a page holds are beyond any source.
+        parsed
+            .filter(|cursor| cursor.given <= MAX_PAGE_ROWS)
+            .ok_or_else(|| ApiError::parameter("cursor", "is not one this server gave"))
+    }
+
+    /// Where `page`, which began here and ends at `t`, ended.
+    fn after(self, page: &[Row], t: Option<MediaTime>) -> Self {
+        let same = page.iter().rev().take_while(|row| row.t == t).count();
+        let before = if self.t == t { self.given } else { 0 };
+        Self {
+            t,
+            given: before + same,
+        }
+    }
+}
+
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.t {
+            Some(t) => write!(f, "{}.{}", t.ms(), self.given),
+            None => write!(f, ".{}", self.given),
+        }
+    }
+}
+
+/// The first `enough` rows that match `query`.
+async fn told(
+    archive: &Archive,
+    session: SessionId,
+    mut query: EventQuery,
+    enough: usize,
+) -> Result<Vec<LinkedRow>, ApiError> {
+    let mut rows = Vec::new();
+    // The catalogue takes an empty list of kinds for all of them.
+    if query.kinds.is_empty() {
+        return Ok(rows);
+    }
+    loop {
+        let page = archive.catalog.events(session, &query).await?;
+        rows.extend(page.rows);
+        match page.next {
+            Some(next) if rows.len() < enough => query.cursor = Some(next),
+            _ => return Ok(rows),
+        }
+    }
+}
+
+struct Row {
+    t: Option<MediaTime>,
+    cells: [Value; 13],
+}
+
+fn told_row(linked: LinkedRow) -> Row {
+    let LinkedRow { row, t, .. } = linked;
+    let rest = json!({
+        "session": row.session,
+        "run": row.run,
+        "request": row.request,
+        "on_behalf_of": row.on_behalf_of,
+        "artifact": row.artifact,
+        "attributes": row.attributes,
+    });
+    let cells = [
+        row.id.into(),
+        json!(t),
+        json!(row.time),
+        row.kind.as_str().into(),
+        row.outcome.as_str().into(),
+        row.text.into(),
+        json!(row.source),
+        json!(row.actor),
+        json!(row.decided_by),
+        json!(row.trace_id),
+        json!(row.span_id),
+        Value::Null,
+        without_nulls(rest),
+    ];
+    Row { t, cells }
+}
+
+fn recorded_row(found: Found, clock: &ClockMap) -> Row {
+    let Found { id, event } = found;
+    let text = event.data.get("text").cloned();
+    let cells = [
+        id.into(),
+        json!(event.t),
+        json!(clock.utc_at(event.t)),
+        event.kind.into(),
+        Value::Null,
+        text.unwrap_or(Value::Null),
+        "recorder".into(),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        json!(event.origin),
+        event.data.into(),
+    ];
+    Row {
+        t: Some(event.t),
+        cells,
+    }
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let said = |value: &Value| {
+                !value.is_null() && value.as_object().is_none_or(|object| !object.is_empty())
+            };
+            fields
+                .into_iter()
+                .filter(|(_, value)| said(value))
+                .collect()
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(t: u64) -> Row {
+        Row {
+            t: Some(MediaTime::from_ms(t)),
+            cells: Default::default(),
+        }
+    }
+
+    fn cursor(t: u64, given: usize) -> Cursor {
+        Cursor {
+            t: Some(MediaTime::from_ms(t)),
+            given,
+        }
+    }
+
+    #[test]
+    fn a_page_that_ends_among_equal_times_goes_on_after_them() {
+        let page = [row(4), row(5), row(5)];
+        let first = Cursor::default().after(&page, page[2].t);
+        assert_eq!(first, cursor(5, 2));
+        let page = [row(5), row(5)];
+        assert_eq!(first.after(&page, page[1].t), cursor(5, 4));
+        let page = [row(5), row(9)];
+        assert_eq!(first.after(&page, page[1].t), cursor(9, 1));
+    }
+
+    #[test]
+    fn cursors_read_back_and_foreign_ones_are_refused() {
+        for cursor in [Cursor::default(), cursor(0, 1), cursor(77, 20_000)] {
+            assert_eq!(Cursor::parse(&cursor.to_string()).ok(), Some(cursor));
+        }
+        for text in ["", "5", "x.1", "5.-1", "5.20001", "1.2.3"] {
+            assert!(Cursor::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn kinds_go_to_the_source_that_has_them() {
+        let kinds = Kinds::parse(Some("log,size,mark")).ok().unwrap();
+        assert_eq!(kinds.told, [Kind::Log, Kind::Mark]);
+        assert_eq!(kinds.recorded, ["size", "mark"]);
+        assert!(Kinds::parse(Some("log,keys")).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! The server's outside: which address answers what (api.md, "HTTP").
+
+mod body;
+mod density;
+mod error;
+mod events;
+mod frame;
+mod headers;
+mod health;
+mod hls;
+//mod intake;
+pub mod listen;
+mod media;
+mod openapi;
+mod params;
+//mod resolve;
+mod runs;
+mod sessions;
+mod thumbs;
+mod timeline;
+mod viewer;
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    http::StatusCode,
+    middleware,
+    routing::{any, get},
+};
+use tower_http::{
+    compression::{
+        CompressionLayer, DefaultPredicate, Predicate,
+        predicate::{NotForContentType, SizeAbove},
+    },
+    timeout::TimeoutLayer,
+};
+
+use crate::archive::Archive;
+
+pub(crate) use error::ApiError;
+pub use headers::LocalNames;
+pub use openapi::document;
+
+/// No request body is larger.
+const MAX_BODY_BYTES: usize = 8 << 20;
+/// No answer takes longer: the slowest is a picture at the end of the longest queue.
+const MAX_ANSWER: Duration = Duration::from_secs(60);
+/// Smaller answers are not worth compressing.
+const MIN_COMPRESSED_BYTES: u16 = 1024;
+
+/// Everything the server answers, from `archive`, under `names`.
+pub fn router(archive: Arc<Archive>, names: LocalNames) -> Router {
+    // Media is compressed already, and a compressed body would have no byte ranges.
+    let worth = DefaultPredicate::new()
+        .and(NotForContentType::const_new("video/"))
+        .and(SizeAbove::new(MIN_COMPRESSED_BYTES));
+    Router::new()
+        .nest("/api/v1", calls())
+        .route("/api/openapi.json", get(openapi::openapi))
+        .route("/api/{*call}", any(unknown_call))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .fallback(viewer::page)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(CompressionLayer::new().compress_when(worth))
+        .layer(TimeoutLayer::with_status_code(
+            StatusCode::GATEWAY_TIMEOUT,
+            MAX_ANSWER,
+        ))
+        .layer(middleware::from_fn_with_state(names, headers::only_local))
+        .layer(middleware::map_response(headers::secure))
+        .with_state(archive)
+}
+
+fn calls() -> Router<Arc<Archive>> {
+    Router::new()
+        .route("/sessions", get(sessions::list))
+        .route("/sessions/{session}", get(sessions::one))
+        .route("/sessions/{session}/timeline", get(timeline::timeline))
+        .route("/sessions/{session}/density", get(density::density))
+        .route("/sessions/{session}/events", get(events::events))
+        .route("/sessions/{session}/media/{seq}/{part}", get(media::part))
+        .route("/sessions/{session}/hls/index.m3u8", get(hls::index))
+        .route("/sessions/{session}/frame", get(frame::frame))
+        .route("/sessions/{session}/thumbs.json", get(thumbs::index))
+        .route("/sessions/{session}/thumbs/{sheet}", get(thumbs::sheet))
+        .route("/runs/{run}", get(runs::run))
+    //.route("/resolve", get(resolve::resolve))
+    //.route("/events", post(intake::events))
+}
+
+async fn unknown_call() -> ApiError {
+    ApiError::not_found(
+        "unknown_call",
+        "There is no such call; /api/openapi.json lists all.",
+    )
+}
+
+async fn wrong_method() -> ApiError {
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "wrong_method",
+        "This address does not answer to that method.",
+    )
+}
