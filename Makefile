@@ -26,7 +26,9 @@ bench: packages viewer ## The figures of this product, measured here
 	cargo build --release --locked --bins
 	cargo bench --locked -p pipeline-tests
 
-viewer: web-viewer/node_modules/.package-lock.json ## The web viewer alone, in web-viewer/dist
+viewer: web-viewer/dist/index.html ## The web viewer alone, in web-viewer/dist
+
+web-viewer/dist/index.html: web-viewer/node_modules/.package-lock.json $(shell find web-viewer/src web-viewer/scripts -type f)
 	npm --prefix web-viewer run --silent build
 
 web-viewer/node_modules/.package-lock.json: web-viewer/package-lock.json
