@@ -307,7 +307,8 @@ export class Player {
     }
     this.#stood ??= { t, at: now };
     const stoodMs = now - this.#stood.at;
-    const frame = this.#timeline.frameAt(t);
+    // The browser stops its clock some ms before the end, with the last frame already presented.
+    const frame = this.#timeline.frameAt(Math.max(t, this.frameT.value ?? t));
     const last = frame !== undefined && (frame.end >= this.#timeline.duration || this.#timeline.frameAt(frame.end) === undefined);
     if (last) return Math.min(frame.end, Math.floor(t + stoodMs * this.rate.value));
     if (stoodMs > LATE_MS) this.state.value = "waiting";

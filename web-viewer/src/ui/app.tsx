@@ -10,13 +10,14 @@ import { ReplayPage } from "./replay/page.tsx";
 import { EventPage, RunPage, TracePage } from "./resolve.tsx";
 import { navigate, route } from "./router.ts";
 import { SessionsPage } from "./sessions/page.tsx";
+import { SkipLinks } from "./skip.tsx";
 import { TopBar } from "./top.tsx";
 
 export function App(): JSX.Element {
   const [page, id, more] = route.value.path;
   return (
     <>
-      <SkipLinks replay={page === "s"} />
+      <SkipLinks />
       <TopBar page={page ?? ""} />
       <Page page={page} id={id} more={more} />
       <LiveRegion />
@@ -37,20 +38,4 @@ function Page({ page, id, more }: { page: string | undefined; id: string | undef
 function Redirect({ to }: { to: string }): JSX.Element {
   useEffect(() => navigate(to, "replace"), [to]);
   return <main class="plain" id="main" />;
-}
-
-function SkipLinks({ replay }: { replay: boolean }): JSX.Element {
-  const links = replay ? [["player", "player"], ["log", "log"], ["timeline", "timeline"]] : [["main", "content"]];
-  return (
-    <div class="skip-links">
-      {links.map(([id, name]) => (
-        <a key={id} href={`#${id}`} onClick={(event) => {
-          event.preventDefault();
-          document.getElementById(id as string)?.focus();
-        }}>
-          Skip to {name}
-        </a>
-      ))}
-    </div>
-  );
 }

@@ -99,8 +99,8 @@ export class Replay {
       this.session.value = session;
       this.clock.value = new ClockMap(timeline.anchors, Date.parse(session.start));
       this.#take(timeline);
-      void this.#loadRest();
       await this.#startPlayer(layers, await this.#moment(query));
+      void this.#loadRest(); // after the picture: it is what the person came for
       if (timeline.live) this.#watch();
     } catch (error) {
       if (!this.signal.aborted) this.error.value = asApiError(error);

@@ -6,6 +6,7 @@ import { useEffect, useMemo } from "preact/hooks";
 
 import { ErrorPage } from "../errors.tsx";
 import { route } from "../router.ts";
+import { landmarks, MAIN, REPLAY } from "../skip.tsx";
 import { keepAddress } from "./address.ts";
 import { Controls } from "./controls.tsx";
 import { Dialogs } from "./dialogs.tsx";
@@ -27,6 +28,11 @@ export function ReplayPage({ id }: { id: string }): JSX.Element {
       replay.close();
     };
   }, [replay]);
+
+  useSignalEffect(() => {
+    landmarks.value = replay.error.value === undefined ? REPLAY : MAIN;
+  });
+  useEffect(() => () => void (landmarks.value = MAIN), []);
 
   useSignalEffect(() => {
     const now = route.value;

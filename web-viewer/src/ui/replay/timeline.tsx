@@ -56,7 +56,7 @@ function Head({ replay }: { replay: Replay }): JSX.Element | null {
   const at = ((replay.player.value?.t.value ?? 0) - from) / (to - from);
   if (at < 0 || at > 1) return null;
   return (
-    <div class="playhead" style={{ transform: `translateX(${at * 100}%)` }}>
+    <div class="playhead" style={{ transform: `translateX(${at * 100}cqw)` }}>
       <i />
     </div>
   );
