@@ -27,6 +27,7 @@ bench: packages viewer ## The figures of this product, measured here
 	cargo bench --locked -p pipeline-tests
 
 viewer: web-viewer/dist/index.html ## The web viewer alone, in web-viewer/dist
+	@:
 
 web-viewer/dist/index.html: web-viewer/node_modules/.package-lock.json $(shell find web-viewer/src web-viewer/scripts -type f)
 	npm --prefix web-viewer run --silent build
