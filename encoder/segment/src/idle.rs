@@ -6,8 +6,9 @@ use crate::{
     packed::{UnpackError, unpack_json},
 };
 
-/// The most a record's JSON may take: ten minutes of events at a mouse's full rate, ten times.
-pub const MAX_IDLE_BYTES: u64 = 64 << 20;
+/// The most a record's JSON may take: 40 minutes of a pointer that never rests. A record covers
+/// ten.
+pub const MAX_IDLE_BYTES: u64 = 32 << 20;
 
 /// Why an idle record cannot be read.
 #[derive(Debug, thiserror::Error)]

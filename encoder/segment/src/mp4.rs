@@ -18,10 +18,12 @@ pub use error::ReadError;
 pub use read::{InitParts, TAIL_BYTES, part, read_events, read_init, read_manifest};
 pub use run::{CodedSample, PlaceError, fragment_samples, place};
 
-/// The most a manifest's JSON may take: 100 times that of a segment full of tiny samples.
-pub const MAX_MANIFEST_BYTES: u64 = 16 << 20;
-/// The most a segment's events may take, one JSON object a line.
-pub const MAX_EVENTS_BYTES: u64 = 64 << 20;
+/// The most a manifest's JSON may take. A busy segment's takes some 20 KB; masks that move with
+/// every frame add 100 KB each.
+pub const MAX_MANIFEST_BYTES: u64 = 4 << 20;
+/// The most a segment's events may take, one JSON object a line: 40 minutes of a pointer that
+/// never rests. A segment lasts about one.
+pub const MAX_EVENTS_BYTES: u64 = 32 << 20;
 
 /// Why a box cannot be written.
 #[derive(Debug, thiserror::Error)]

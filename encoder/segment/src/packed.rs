@@ -9,8 +9,9 @@ use crate::manifest::FORMAT;
 /// Fast, and within a few percent of what higher levels reach on manifests and events.
 const LEVEL: i32 = 3;
 
-/// A frame that needs a larger window (as a power of two) is refused before memory is taken.
-const MAX_WINDOW_LOG: u32 = 26;
+/// A frame that needs a larger window (as a power of two) is refused before memory is taken. Four
+/// times what [`LEVEL`] uses.
+const MAX_WINDOW_LOG: u32 = 23;
 
 /// Why packed bytes cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +90,18 @@ mod tests {
         assert_eq!(unpack(&packed, 1000).unwrap(), [0; 1000]);
         let error = unpack(&packed, 999).unwrap_err();
         assert!(matches!(error, UnpackError::TooLarge { max_bytes: 999 }));
+    }
+
+    #[test]
+    fn content_larger_than_the_window_unpacks() {
+        let random = |n: u32| {
+            n.wrapping_mul(0x9e37_79b9)
+                .rotate_left(n % 31)
+                .to_be_bytes()
+        };
+        let content: Vec<u8> = (0..3 << 20).flat_map(random).collect();
+        assert!(content.len() > 1 << MAX_WINDOW_LOG);
+        assert!(unpack(&pack(&content).unwrap(), 1 << 24).unwrap() == content);
     }
 
     #[test]

@@ -5,9 +5,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod ffmpeg;
 mod golden;
 mod hostile;
-mod peers;
 mod place;
 mod recording;
 mod round_trip;
