@@ -52,7 +52,15 @@ export interface SessionList {
 export interface TimelineAnswer extends Pictures {
   readonly anchors: readonly Anchor[];
   /** When which rule masked something; a server that does not say leaves it out. */
-  readonly masks?: readonly { readonly from: number; readonly to: number; readonly rule: string }[];
+  readonly masks?: readonly MaskSpan[];
+}
+
+/** A region whose pixels were never stored, in the true picture's pixels. */
+export interface MaskSpan {
+  readonly rect: readonly [x: number, y: number, w: number, h: number];
+  readonly from: number;
+  readonly to: number;
+  readonly rule: string;
 }
 
 export interface EventsAnswer extends Columns {

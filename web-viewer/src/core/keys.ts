@@ -5,7 +5,7 @@ export type Action =
   | "toggle" | "back-10" | "forward-10" | "back-5" | "forward-5" | "back-1" | "forward-1"
   | "frame-back" | "frame-forward" | "slower" | "faster" | "event-back" | "event-forward"
   | "decision-back" | "decision-forward" | "start" | "end" | "tenth" | "skip-idle"
-  | "zoom-out" | "zoom-in" | "zoom-all" | "full-screen" | "follow" | "go-to" | "time-style"
+  | "zoom-out" | "zoom-in" | "zoom-all" | "full-screen" | "masks" | "follow" | "go-to" | "time-style"
   | "copy-link" | "copy-id" | "save-frame" | "details" | "search" | "tab" | "help" | "close";
 
 /** One line of the map: `keys` as `KeyboardEvent.key` names them. */
@@ -48,6 +48,7 @@ export const BINDINGS: readonly Binding[] = [
   { action: "zoom-in", keys: ["="], label: "=", text: "Timeline: narrower span" },
   { action: "zoom-all", keys: ["\\"], label: "\\", text: "Timeline: whole session" },
   { action: "full-screen", keys: ["f"], label: "F", text: "Full screen" },
+  { action: "masks", keys: ["r"], label: "R", text: "Mask outlines on or off" },
   { action: "follow", keys: ["y"], label: "Y", text: "List follows the picture" },
   { action: "go-to", keys: ["g"], label: "G", text: "Go to a time" },
   { action: "time-style", keys: ["u"], label: "U", text: "UTC, elapsed or local time" },

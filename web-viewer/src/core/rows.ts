@@ -31,8 +31,8 @@ export interface Columns {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** Kinds of the Log tab and lane. */
-export const LOG_KINDS = ["log", "mark", "action", "artifact", "title", "size", "health"] as const;
+/** Kinds of the Log tab and lane: what systems told, and what the recorder noted. */
+export const LOG_KINDS = ["log", "artifact", "snapshot", "restore", "policy", "sandbox", "mark", "action", "title", "size", "health"] as const;
 /** Kinds of the Input tab and lane; raw pointer moves stay in the segment. */
 export const INPUT_KINDS = ["key", "text_run", "wheel", "clipboard"] as const;
 
@@ -45,23 +45,35 @@ export function readRows({ columns, rows }: Columns): Row[] {
       const value = cell(name);
       return typeof value === "string" ? value : "";
     };
-    const data = cell("data");
+    const data = isRecord(cell("data")) ? (cell("data") as Record<string, unknown>) : {};
     return {
       id: text("id"),
       t: Number(cell("t") ?? 0),
       utc: Date.parse(text("utc")),
       kind: text("kind"),
       outcome: outcomeOf(cell("outcome")),
-      text: text("text"),
+      text: text("text") || describe(text("kind"), data),
       source: text("source"),
       actor: text("actor"),
       decidedBy: text("decided_by"),
       traceId: text("trace_id"),
       spanId: text("span_id"),
       origin: text("origin"),
-      data: isRecord(data) ? data : {},
+      data,
     };
   });
+}
+
+/** Words for an event that brings none of its own. */
+function describe(kind: string, data: Readonly<Record<string, unknown>>): string {
+  const value = (name: string): string => {
+    const found = data[name];
+    return typeof found === "string" || typeof found === "number" ? String(found) : "";
+  };
+  if (kind === "size" && Array.isArray(data["size"])) return `Screen is now ${data["size"].join("×")}`;
+  if (kind === "health") return `Recording: ${value("state")}`;
+  if (kind === "key") return `Key ${value("key") || value("keysym")}`.trim();
+  return value("name") || value("title") || kind;
 }
 
 function outcomeOf(cell: unknown): Outcome {
@@ -109,4 +121,27 @@ export function countOutcomes(rows: readonly Row[]): Readonly<Record<Outcome, nu
   const counts = { blocked: 0, asked: 0, allowed: 0, recorded: 0 };
   for (const row of rows) counts[row.outcome] += 1;
   return counts;
+}
+
+/** From an asking to what was decided on it. */
+export interface Wait {
+  readonly asked: Row;
+  readonly decided: Row;
+}
+
+/** Each asked row with the first decision that carries the same request. */
+export function waits(rows: readonly Row[]): Wait[] {
+  const open = new Map<string, Row>();
+  const found: Wait[] = [];
+  for (const row of rows) {
+    const request = row.data["request"];
+    if (typeof request !== "string") continue;
+    const asked = open.get(request);
+    if (row.outcome === "asked") open.set(request, row);
+    else if (asked !== undefined && row.outcome !== "recorded") {
+      found.push({ asked, decided: row });
+      open.delete(request);
+    }
+  }
+  return found;
 }

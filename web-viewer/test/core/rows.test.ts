@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { actionOf, BINDINGS } from "../../src/core/keys.ts";
 import { glyphs, heat, ticks } from "../../src/core/lanes.ts";
-import { countOutcomes, currentRow, filterRows, readRows, stepRow } from "../../src/core/rows.ts";
+import { countOutcomes, currentRow, filterRows, readRows, stepRow, waits } from "../../src/core/rows.ts";
 
 const COLUMNS = ["id", "t", "utc", "kind", "outcome", "text", "source", "actor", "decided_by", "trace_id", "span_id", "origin", "data"];
 
@@ -78,4 +78,19 @@ test("keys act by setting and leave browser chords alone", () => {
   assert.equal(actionOf(press("2", { altKey: true }), "on"), "tab");
   assert.equal(actionOf(press("2"), "on"), "tenth");
   assert.equal(new Set(BINDINGS.map((b) => b.label)).size, BINDINGS.length);
+});
+
+test("an asking and its decision are tied by their request", () => {
+  const cells = (id: string, t: number, outcome: string, request: string): unknown[] => [id, t, "", "log", outcome, "x", "", null, null, null, null, null, { request }];
+  const list = readRows({ columns: COLUMNS, rows: [cells("a", 1, "asked", "r1"), cells("b", 2, "asked", "r2"), cells("c", 5, "allowed", "r1"), cells("d", 9, "blocked", "r2"), cells("e", 10, "allowed", "r1")] });
+  assert.deepEqual(waits(list).map(({ asked, decided }) => [asked.id, decided.id]), [["a", "c"], ["b", "d"]]);
+});
+
+test("an event without words of its own is described", () => {
+  const check = (kind: string, data: object, text: string): void => {
+    assert.equal(readRows({ columns: ["kind", "data"], rows: [[kind, data]] })[0]?.text, text);
+  };
+  check("size", { size: [800, 600] }, "Screen is now 800×600");
+  check("health", { state: "stalled" }, "Recording: stalled");
+  check("title", {}, "title");
 });

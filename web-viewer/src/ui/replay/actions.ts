@@ -109,6 +109,7 @@ export function perform(replay: Replay, action: Action, key: string): boolean {
     "zoom-in": () => zoomBy(replay, 0.5),
     "zoom-all": () => (replay.zoom.value = undefined),
     "full-screen": toggleFullScreen,
+    masks: () => (replay.outlines.value = !replay.outlines.value),
     follow: () => (replay.following.value = true),
     "go-to": () => (dialog.value = "go-to"),
     "time-style": () => {

@@ -42,6 +42,16 @@ export function Controls({ replay }: { replay: Replay }): JSX.Element {
         ))}
       </select>
       <span class="spacer" />
+      {replay.masks.value.length > 0 && (
+        <button
+          class="wide"
+          aria-pressed={replay.outlines.value}
+          title="Outline what was masked (R)"
+          onClick={() => (replay.outlines.value = !replay.outlines.value)}
+        >
+          Masks
+        </button>
+      )}
       <IconButton icon="help" name="Keys" keys="?" wide onClick={() => (dialog.value = "help")} />
       <IconButton icon="camera" name="Save frame" keys="S" wide onClick={() => saveFrame(replay)} />
       <IconButton icon="full" name="Full screen" keys="F" wide onClick={toggleFullScreen} />

@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 
 import type { Row } from "../../core/rows.ts";
 import { visible } from "../../core/text.ts";
-import { utcDate, utcTime } from "../../core/time.ts";
+import { span, utcDate, utcTime } from "../../core/time.ts";
 import { Icon } from "../icons.tsx";
 import { OUTCOME_WORDS } from "../outcome.tsx";
 import { activate } from "./actions.ts";
@@ -13,6 +13,7 @@ import type { Replay } from "./model.ts";
 export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Element {
   const utc = replay.clock.value?.utcAt(row.t) ?? row.utc;
   const error = replay.clock.value?.errorAt(row.t);
+  const wait = replay.waits.value.find(({ asked, decided }) => asked === row || decided === row);
   const title = row.kind === "log" ? `${OUTCOME_WORDS[row.outcome][1]}: ${row.text}` : row.text || row.kind;
   return (
     <section class="detail" aria-label="Selected row" tabIndex={0}>
@@ -28,6 +29,7 @@ export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Eleme
         </Field>
         <Field name="Asked by">{row.actor}</Field>
         <Field name="Decided by">{row.decidedBy}</Field>
+        <Field name="Waited">{wait === undefined ? "" : span(wait.decided.t - wait.asked.t)}</Field>
         <Field name="Source">{row.source}</Field>
         <Field name="Event"><code>{visible(row.id)}</code></Field>
         <Field name="Trace">

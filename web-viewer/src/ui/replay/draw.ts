@@ -22,6 +22,8 @@ export interface Scene {
   readonly log: readonly Row[];
   readonly input: readonly Row[];
   readonly spans: readonly { readonly t: number; readonly end: number; readonly failed: boolean }[];
+  /** From each asking to its decision. */
+  readonly waits: readonly { readonly from: number; readonly to: number }[];
   readonly masks: readonly { readonly from: number; readonly to: number }[];
   readonly gaps: readonly (Gap & { readonly words: string })[];
   readonly idle: readonly Idle[];
@@ -48,10 +50,13 @@ export function draw(g: CanvasRenderingContext2D, scene: Scene, width: number, c
     const top = ACTIVITY_PX + i * LANE_PX;
     g.fillStyle = colour("line");
     g.fillRect(0, top + LANE_PX - 1, width, 1);
-    if (lane === "log") drawLog(g, glyphs(scene.log, x, width, 12), top, colour);
-    else if (lane === "input") for (const row of scene.input) bar(g, x(row.t), 2.5, top, colour(row.kind === "clipboard" ? "clip" : "key"));
-    else if (lane === "masks") for (const m of scene.masks) bar(g, x(m.from), x(m.to) - x(m.from), top, colour("mask"));
-    else drawSpans(g, scene, top, x, colour);
+    if (lane === "log") {
+      drawWaits(g, scene, top, x, colour);
+      drawLog(g, glyphs(scene.log, x, width, 12), top, colour);
+    }
+    if (lane === "input") for (const row of scene.input) bar(g, x(row.t), 2.5, top, colour(row.kind === "clipboard" ? "clip" : "key"));
+    if (lane === "masks") for (const m of scene.masks) bar(g, x(m.from), x(m.to) - x(m.from), top, colour("mask"));
+    if (lane === "spans") drawSpans(g, scene, top, x, colour);
   });
   drawGaps(g, scene, x, height - RULER_PX, colour);
   drawRuler(g, scene, width, height, x, colour);
@@ -104,6 +109,14 @@ function drawSpans(g: CanvasRenderingContext2D, scene: Scene, top: number, x: (t
     g.lineTo(left + w, top + 15);
     g.fill();
   }
+}
+
+/** The wait for a decision is one bar. */
+function drawWaits(g: CanvasRenderingContext2D, scene: Scene, top: number, x: (t: number) => number, colour: Palette): void {
+  g.fillStyle = colour("asked");
+  g.globalAlpha = 0.35;
+  for (const wait of scene.waits) g.fillRect(x(wait.from), top + 8, x(wait.to) - x(wait.from), 3);
+  g.globalAlpha = 1;
 }
 
 function drawLog(g: CanvasRenderingContext2D, found: readonly Glyph[], top: number, colour: Palette): void {

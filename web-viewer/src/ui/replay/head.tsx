@@ -28,13 +28,18 @@ export function Head({ replay }: { replay: Replay }): JSX.Element {
   );
 }
 
+/** A policy is named by its digest until it has a name: the first digits tell it apart. */
+function policyName(policy: string): string {
+  return /^[0-9a-f]{64}$/.test(policy) ? policy.slice(0, 8) : policy;
+}
+
 function About({ session }: { session: SessionInFull }): JSX.Element {
   const end = session.end === null ? null : Date.parse(session.end);
   const parts = [
     session.protocol.toUpperCase(),
     session.on_behalf_of === null ? "" : `for ${session.on_behalf_of}`,
     utcRange(Date.parse(session.start), end),
-    session.policy === null ? "" : `Policy ${session.policy}`,
+    session.policy === null ? "" : `Policy ${policyName(session.policy)}`,
   ].filter(Boolean);
   return (
     <span class="about">

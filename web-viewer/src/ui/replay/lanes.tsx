@@ -62,6 +62,7 @@ function sceneOf(replay: Replay, lanes: readonly Lane[]): Scene {
       end: row.t + (lengthOf(row) ?? 0),
       failed: row.data["status"] === "error",
     })),
+    waits: replay.waits.value.map(({ asked, decided }) => ({ from: asked.t, to: decided.t })),
     masks: replay.masks.value,
     gaps: (timeline?.gaps ?? []).map((gap) => ({ ...gap, words: reasonWords(gap.reason) })),
     idle: replay.idle.value,

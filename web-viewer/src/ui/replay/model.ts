@@ -4,12 +4,12 @@ import { computed, effect, signal } from "@preact/signals";
 
 import type { ApiError } from "../../api/client.ts";
 import * as api from "../../api/client.ts";
-import type { Density, SessionInFull, Sheet, TimelineAnswer } from "../../api/types.ts";
+import type { Density, MaskSpan, SessionInFull, Sheet, TimelineAnswer } from "../../api/types.ts";
 import { ClockMap } from "../../core/clock.ts";
 import { idleSpans } from "../../core/idle.ts";
 import { parseMoment } from "../../core/moment.ts";
 import type { Outcome, Row } from "../../core/rows.ts";
-import { countOutcomes, currentRow, filterRows, INPUT_KINDS, LOG_KINDS, readRows } from "../../core/rows.ts";
+import { countOutcomes, currentRow, filterRows, INPUT_KINDS, LOG_KINDS, readRows, waits } from "../../core/rows.ts";
 import type { Idle } from "../../core/idle.ts";
 import { clock, seconds, utcDate, utcTime } from "../../core/time.ts";
 import type { Fragment } from "../../core/timeline.ts";
@@ -32,7 +32,7 @@ export class Replay {
   readonly id: string;
   readonly session = signal<SessionInFull | undefined>(undefined);
   readonly timeline = signal<Timeline | undefined>(undefined);
-  readonly masks = signal<NonNullable<TimelineAnswer["masks"]>>([]);
+  readonly masks = signal<readonly MaskSpan[]>([]);
   readonly density = signal<Density | undefined>(undefined);
   readonly clock = signal<ClockMap | undefined>(undefined);
   readonly rows = signal<readonly Row[]>([]);
@@ -47,6 +47,8 @@ export class Replay {
   readonly selected = signal<Row | undefined>(undefined);
   readonly details = signal(true);
   readonly following = signal(true);
+  /** Whether masked regions are outlined. The mask itself is in the pixels. */
+  readonly outlines = signal(true);
   /** The part of the session that the timeline shows; undefined is all of it. */
   readonly zoom = signal<readonly [from: number, to: number] | undefined>(undefined);
 
@@ -54,6 +56,7 @@ export class Replay {
   readonly inputRows = computed(() => this.#ofKinds(INPUT_KINDS));
   readonly spanRows = computed(() => this.#ofKinds(["span"]));
   readonly noteRows = computed(() => this.#ofKinds(["note"]));
+  readonly waits = computed(() => waits(this.logRows.value));
   readonly counts = computed(() => countOutcomes(this.logRows.value));
   readonly tabRows = computed<readonly Row[]>(() => {
     switch (this.tab.value) {

@@ -7,6 +7,7 @@ import { span } from "../../core/time.ts";
 import { Layers } from "../../media/layers.ts";
 import { reasonWords } from "../sessions/words.ts";
 import type { Replay } from "./model.ts";
+import { Masks } from "./masks.tsx";
 import { SkipCard } from "./skipcard.tsx";
 
 export function Stage({ replay, query }: { replay: Replay; query: URLSearchParams }): JSX.Element {
@@ -48,6 +49,7 @@ export function Stage({ replay, query }: { replay: Replay; query: URLSearchParam
         />
         <canvas ref={hold} aria-hidden="true" />
         <img ref={still} alt="" />
+        {replay.outlines.value && (state === "paused-ready" || state === "playing") && <Masks replay={replay} w={w ?? 1} h={h ?? 1} />}
         {player !== undefined && state !== "loading" && <Chip replay={replay} />}
         {(state === "loading" || state === "seeking" || state === "waiting") && <div class="busy" />}
       </div>

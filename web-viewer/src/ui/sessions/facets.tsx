@@ -5,10 +5,8 @@ import type { JSX } from "preact";
 import { oneLine } from "../../core/text.ts";
 import { withQuery } from "./page.tsx";
 
-const NAMES: Readonly<Record<string, string>> = {
-  actor: "Actor", actor_kind: "Actor kind", host: "Host", os: "System", protocol: "Protocol", outcome: "Outcome",
-  state: "State", policy: "Policy", live: "Live", run: "Run", hold: "Hold", verdict: "Verdict",
-};
+/** The facets that the server also filters by, in the order they are shown. */
+const NAMES: Readonly<Record<string, string>> = { outcome: "Outcome", actor: "Actor", protocol: "Protocol", os: "System" };
 /** Values shown of one facet. */
 const SHOWN = 8;
 
@@ -16,12 +14,14 @@ export function Facets(props: {
   query: URLSearchParams;
   facets: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }): JSX.Element {
-  const groups = Object.entries(props.facets).filter(([, values]) => Object.keys(values).length > 0);
+  const groups = Object.keys(NAMES)
+    .map((name) => [name, props.facets[name] ?? {}] as const)
+    .filter(([, values]) => Object.keys(values).length > 0);
   return (
     <aside class="facets" aria-label="Filters">
       {groups.map(([name, values]) => (
         <section key={name}>
-          <h2>{NAMES[name] ?? oneLine(name)}</h2>
+          <h2>{NAMES[name]}</h2>
           <ul>
             {Object.entries(values).sort(([, a], [, b]) => b - a).slice(0, SHOWN).map(([value, count]) => {
               const on = props.query.get(`f.${name}`) === value;

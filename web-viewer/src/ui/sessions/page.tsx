@@ -34,6 +34,7 @@ export function SessionsPage(): JSX.Element {
         <header>
           <h1>Sessions</h1>
           <Search query={query} />
+          <SortBy query={query} />
         </header>
         <Chips query={query} />
         {list === undefined ? <Skeletons /> : <Rows list={list} filtered={asked.size > 1} />}
@@ -93,8 +94,22 @@ function Search({ query }: { query: URLSearchParams }): JSX.Element {
   );
 }
 
+const SORTS = [["", "Newest first"], ["oldest", "Oldest first"], ["longest", "Longest first"], ["largest", "Largest first"]] as const;
+
+function SortBy({ query }: { query: URLSearchParams }): JSX.Element {
+  return (
+    <select
+      aria-label="Sort"
+      value={query.get("sort") ?? ""}
+      onChange={(event) => navigate(withQuery(query, "sort", event.currentTarget.value), "replace")}
+    >
+      {SORTS.map(([value, words]) => <option key={value} value={value}>{words}</option>)}
+    </select>
+  );
+}
+
 function Chips({ query }: { query: URLSearchParams }): JSX.Element | null {
-  const active = [...query].filter(([name, value]) => value !== "" && name !== "q");
+  const active = [...query].filter(([name, value]) => value !== "" && name !== "q" && name !== "sort");
   if (active.length === 0) return null;
   return (
     <p class="chips">

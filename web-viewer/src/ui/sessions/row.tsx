@@ -30,7 +30,7 @@ export function SessionRow({ session }: { session: Session }): JSX.Element {
       />
       <div class="who">
         <a href={`/s/${encodeURIComponent(session.id)}`}>
-          <Icon name={session.actor_kind ?? "film"} /> {titleOf(session)}
+          <Icon name={session.actor_kind ?? "film"} /> <span class="text">{titleOf(session)}</span>
         </a>
         <span class="about">{oneLine(where.filter(Boolean).join(" · "))}</span>
       </div>
