@@ -3,12 +3,12 @@
 mod encoder;
 mod pipeline;
 
-use capture::{MediaTime, Size};
+use capture::{Damage, Framebuffer, MediaTime, Size};
 
 pub use encoder::{Encoder, ParseEncoderError};
 pub use pipeline::Pipeline;
 
-use crate::RedactedFrame;
+use crate::{Canvas, Policy, RedactedFrame, Redactor, TrackError};
 
 /// Codes pictures of one size. No picture is held back: each call gives its own access unit.
 pub trait Codec {
@@ -47,6 +47,20 @@ pub fn opener(encoder: Encoder, fps_max: u32) -> OpenCodec {
         let pipeline = Pipeline::new(encoder.launch_line()?, size, fps_max)?;
         Ok(Box::new(pipeline))
     })
+}
+
+/// Codes one picture, to see that `encoder` works here. Gives back the element that did it.
+///
+/// # Errors
+/// When it is not installed or does not work.
+pub fn try_out(encoder: Encoder, framebuffer: &Framebuffer) -> Result<String, TrackError> {
+    let mut canvas = Canvas::new(framebuffer.size());
+    canvas.paint(framebuffer, None, &Damage::of(framebuffer.size().rect()))?;
+    let mut redactor = Redactor::new(Policy::default());
+    let frame = redactor.redact(&mut canvas);
+    let mut codec = opener(encoder, 1)(frame.coded())?;
+    codec.encode(&frame, MediaTime::ZERO, true)?;
+    Ok(encoder.element()?.to_owned())
 }
 
 /// Why a picture was not coded.

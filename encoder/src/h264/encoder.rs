@@ -1,9 +1,12 @@
 //! Which H.264 encoder codes, and with which settings.
 
+use serde::{Deserialize, Serialize};
+
 use super::CodecError;
 
 /// The encoder asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Encoder {
     /// x264 where its plugin is installed, else OpenH264.
     #[default]
@@ -54,28 +57,32 @@ impl Encoder {
         }
     }
 
-    /// The elements that code I420 into AVC access units, as GStreamer's launch syntax writes them, the
-    /// encoder named `encoder`.
-    pub(super) fn launch_line(self) -> Result<String, CodecError> {
+    /// The GStreamer element that this means here.
+    ///
+    /// # Errors
+    /// When none of those that would do is installed.
+    pub fn element(self) -> Result<&'static str, CodecError> {
         gstreamer::init().map_err(CodecError::Init)?;
-        let exists = |element: &&str| gstreamer::ElementFactory::find(element).is_some();
-        let first = |elements: &[&'static str]| {
-            elements
-                .iter()
-                .copied()
-                .find(exists)
-                .ok_or_else(|| CodecError::Unavailable {
-                    encoder: self,
-                    elements: elements.join(", "),
-                })
+        let elements: &[&'static str] = match self {
+            Self::Auto => &["x264enc", "openh264enc"],
+            Self::X264 => &["x264enc"],
+            Self::Openh264 => &["openh264enc"],
+            Self::Hardware => &HARDWARE,
         };
-        let element = match self {
-            Self::Auto => first(&["x264enc", "openh264enc"])?,
-            Self::X264 => first(&["x264enc"])?,
-            Self::Openh264 => first(&["openh264enc"])?,
-            Self::Hardware => first(&HARDWARE)?,
-        };
-        Ok(match element {
+        let mut elements_here = elements
+            .iter()
+            .copied()
+            .filter(|element| gstreamer::ElementFactory::find(element).is_some());
+        elements_here.next().ok_or_else(|| CodecError::Unavailable {
+            encoder: self,
+            elements: elements.join(", "),
+        })
+    }
+
+    /// What codes I420 into AVC access units, in GStreamer's launch syntax, the encoder itself
+    /// named `encoder`.
+    pub(super) fn launch_line(self) -> Result<String, CodecError> {
+        Ok(match self.element()? {
             "x264enc" => format!("{X264} name=encoder ! {AVC},profile=high"),
             "openh264enc" => format!("{OPENH264} name=encoder ! h264parse ! {AVC}"),
             other => format!("videoconvert ! {other} name=encoder ! h264parse ! {AVC}"),
