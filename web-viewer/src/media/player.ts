@@ -284,9 +284,10 @@ export class Player {
   #onTick(now: number): void {
     const t = this.#mediaClock(now);
     const frame = this.#timeline.frameAt(t);
-    if (t >= this.#timeline.duration) return this.#finish();
+    if (t >= this.#timeline.duration && !this.#timeline.live) return this.#finish();
     if (frame === undefined) return this.#enterGap(t);
     this.t.value = t;
+    if (t >= this.#timeline.duration) this.state.value = "waiting"; // at the live edge
     const idle = this.skipIdle.value ? skipFrom(this.#idle, t, this.#spared) : undefined;
     if (idle !== undefined) {
       this.skipped.value = idle;
