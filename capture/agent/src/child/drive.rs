@@ -1,0 +1,208 @@
+//! One connection's loop: bytes in, frames and proofs out, requests back.
+//!
+//! Frames are taken at most `fps_max` times a second. The next request goes out when a frame was
+//! taken, so no queue of frames exists anywhere: what changes meanwhile is merged by the source.
+
+use std::time::Duration;
+
+use capture::{Damage, GapReason, source::SourceEvent};
+
+use super::{
+    Stop, StopCause,
+    connection::{Connection, Lost},
+    recording::{Desktop, Recording},
+};
+use crate::clock::BootTime;
+
+/// A session that is asked to stop waits this long for a proof that its picture stood until then:
+/// a little longer than sources take from one proof to the next.
+const LAST_PROOF_MS: u64 = 1_250;
+/// How often the parent hears how it goes.
+const STATUS_EVERY_MS: u64 = 1_000;
+
+/// How a connection came to its end.
+pub(super) enum Outcome {
+    /// Recording is to stop, as of this instant.
+    Stopped(StopCause, BootTime),
+    /// The source is lost.
+    Lost(Lost),
+}
+
+/// Waits until recording is to stop.
+pub(super) async fn stopped(stop: &mut Stop) -> StopCause {
+    // A listener that is gone without a word can only mean that the parent is.
+    match stop.wait_for(Option::is_some).await {
+        Ok(cause) => (*cause).unwrap_or(StopCause::Orphaned),
+        Err(_) => StopCause::Orphaned,
+    }
+}
+
+/// Records what `connection` shows until it is lost or recording is to stop.
+pub(super) async fn drive(
+    mut connection: Connection,
+    recording: &mut Recording<'_>,
+    stop: &mut Stop,
+) -> anyhow::Result<Outcome> {
+    let mut view = View::default();
+    let mut stopping: Option<(StopCause, BootTime)> = None;
+    let mut status_due = BootTime::now();
+    loop {
+        let now = BootTime::now();
+        if let Some((cause, since)) = stopping
+            && (view.proven >= Some(since) || now.ms_since(since) >= LAST_PROOF_MS)
+        {
+            return Ok(Outcome::Stopped(cause, since));
+        }
+        view.take_if_due(&mut connection, recording, now)?;
+        if connection.session.is_stalled(now.ms()) {
+            recording.gap(GapReason::Stalled, "source does not answer")?;
+        }
+        recording.keep(now)?;
+        if status_due <= now {
+            recording.report_status(now);
+            status_due = now.plus_ms(STATUS_EVERY_MS);
+        }
+        if let Err(lost) = connection.send().await {
+            return Ok(Outcome::Lost(lost));
+        }
+        let stop_due = stopping.map(|(_, since)| since.plus_ms(LAST_PROOF_MS));
+        let source_due = connection.session.poll_timeout().map(BootTime::from_ms);
+        let slot = view.slot(&connection, recording);
+        let due = [source_due, slot, recording.sync_due(), stop_due]
+            .into_iter()
+            .flatten();
+        let wake_in_ms = due.fold(status_due, BootTime::min).ms_since(now);
+        tokio::select! {
+            biased;
+            cause = stopped(stop), if stopping.is_none() => {
+                let since = BootTime::now();
+                view.take(&mut connection, recording, since)?;
+                stopping = Some((cause, since));
+            }
+            received = connection.receive() => match received {
+                Ok(received) => {
+                    view.absorb(&mut connection, received, stopping.is_none());
+                    view.tell_proof(&mut connection, recording)?;
+                }
+                Err(lost) => return Ok(Outcome::Lost(lost)),
+            },
+            () = tokio::time::sleep(Duration::from_millis(wake_in_ms)) => {
+                if let Err(error) = connection.session.handle_timeout(BootTime::now().ms()) {
+                    return Ok(Outcome::Lost(error.into()));
+                }
+            }
+        }
+    }
+}
+
+/// What the connection shows that is not yet recorded.
+#[derive(Default)]
+struct View {
+    desktop: Option<Desktop>,
+    /// Where the picture changed since a frame was taken, and when the last of it was received.
+    changed: Option<(Damage, BootTime)>,
+    /// An update is painted and the next one not yet requested.
+    unconsumed: bool,
+    /// When the last frame was taken.
+    taken: Option<BootTime>,
+    /// When the source last proved its picture.
+    proven: Option<BootTime>,
+}
+
+impl View {
+    /// Takes in what the bytes received at `received` have brought. A picture that is not `wanted`
+    /// any more only proves that the one before it stood until now.
+    fn absorb(&mut self, connection: &mut Connection, received: BootTime, wanted: bool) {
+        while let Some(event) = connection.session.poll_event() {
+            match event {
+                SourceEvent::Start { size, server_name } => {
+                    self.desktop = Some(Desktop { size, server_name });
+                }
+                SourceEvent::Update { damage } => {
+                    let damage = connection.framebuffer.settle(&damage);
+                    if wanted && !damage.is_empty() {
+                        let (all, last) = self.changed.get_or_insert((Damage::EMPTY, received));
+                        all.merge(&damage);
+                        *last = received;
+                    }
+                    self.unconsumed = true;
+                }
+                SourceEvent::Resize(size) => {
+                    self.changed = None; // it was of the old picture
+                    if let Some(desktop) = &mut self.desktop {
+                        desktop.size = size;
+                    }
+                }
+                // Clipboard and pointer stay unrecorded as long as no policy says how to keep them.
+                SourceEvent::Proof
+                | SourceEvent::Cursor { .. }
+                | SourceEvent::Clipboard { .. }
+                | SourceEvent::Bell => {}
+            }
+        }
+        self.proven = connection.session.last_proof_ms().map(BootTime::from_ms);
+    }
+
+    /// Passes a proof on, unless a frame that precedes it is still to be taken.
+    fn tell_proof(
+        &mut self,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+    ) -> anyhow::Result<()> {
+        if self.changed.is_some() {
+            return Ok(());
+        }
+        if let Some(proven) = self.proven {
+            recording.proof(proven, &connection.framebuffer)?;
+        }
+        if std::mem::take(&mut self.unconsumed) {
+            connection.session.request_update(BootTime::now().ms());
+        }
+        Ok(())
+    }
+
+    /// When the changed picture may be taken as a frame; `None` while nothing changed, or while an
+    /// update is half painted.
+    fn slot(&self, connection: &Connection, recording: &Recording<'_>) -> Option<BootTime> {
+        let (_, received) = self.changed.as_ref()?;
+        if connection.session.is_inside_message() {
+            return None;
+        }
+        let by_rate = self
+            .taken
+            .map(|taken| taken.plus_ms(recording.frame_interval_ms()));
+        Some(by_rate.map_or(*received, |slot| slot.max(*received)))
+    }
+
+    fn take_if_due(
+        &mut self,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+        now: BootTime,
+    ) -> anyhow::Result<()> {
+        match self.slot(connection, recording) {
+            Some(slot) if slot <= now => self.take(connection, recording, now),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records the picture if it changed and is whole, and asks for the next.
+    fn take(
+        &mut self,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+        now: BootTime,
+    ) -> anyhow::Result<()> {
+        let whole = !connection.session.is_inside_message();
+        if let Some(desktop) = &self.desktop
+            && let Some((damage, received)) = self.changed.take_if(|_| whole)
+        {
+            recording.frame(received, desktop, &connection.framebuffer, &damage)?;
+            self.taken = Some(now);
+        }
+        if std::mem::take(&mut self.unconsumed) {
+            connection.session.request_update(now.ms());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,342 @@
+//! What is recorded of one machine across connections: clocks, video track and spool.
+
+use std::io;
+
+use anyhow::Context as _;
+use capture::{
+    Damage, Framebuffer, GapReason, MediaTime, Size,
+    session::SessionHead,
+    time::{AnchorKeeper, Stamper},
+};
+use encoder::{Output, Policy, Track, TrackConfig};
+use segment::end::EndReason;
+
+use super::{media_clock::MediaClock, reports::Reports};
+use crate::{
+    clock::{self, BootTime},
+    spool::{Claim, Epoch, Folder, Journal},
+    wire::{Report, Spec, Status},
+};
+
+/// What a source says of the desktop it shows.
+#[derive(Clone, Debug)]
+pub(super) struct Desktop {
+    /// The screen's size.
+    pub(super) size: Size,
+    /// The name the server gives it: hostile text.
+    pub(super) server_name: String,
+}
+
+/// A session in the making.
+pub(super) struct Recording<'a> {
+    spec: &'a Spec,
+    reports: &'a Reports,
+    policy: Policy,
+    folder: Folder,
+    _claim: Claim,
+    journal: Journal,
+    /// Set by the first frame.
+    film: Option<Film>,
+    counts: Counts,
+}
+
+/// The recorded side: it exists once there is a picture.
+struct Film {
+    clock: MediaClock,
+    anchors: AnchorKeeper,
+    stamper: Stamper,
+    track: Track,
+    outputs: Vec<Output>,
+    /// The last instant at which the picture was known.
+    proven: MediaTime,
+    /// Whether there is no picture now.
+    in_gap: bool,
+}
+
+#[derive(Default)]
+struct Counts {
+    frames: u64,
+    frames_at_last_status: u64,
+    status: Status,
+}
+
+impl<'a> Recording<'a> {
+    /// Begins what `spec` asks for: a new session, or a further run of one.
+    pub(super) fn new(spec: &'a Spec, reports: &'a Reports) -> anyhow::Result<Self> {
+        let policy = match &spec.policy {
+            Some(text) => Policy::parse(text).context("reading the redaction policy")?,
+            None => Policy::default(),
+        };
+        let folder = Folder::at(spec.spool.clone());
+        let claim = folder.claim().context("claiming the spool folder")?;
+        let journal = Journal::new(folder.clone());
+        let counts = Counts::default();
+        let mut recording = Self {
+            spec,
+            reports,
+            policy,
+            folder,
+            _claim: claim,
+            journal,
+            film: None,
+            counts,
+        };
+        if let Some(resume) = &spec.resume {
+            let track = recording.track(resume.run, resume.seq, resume.from)?;
+            recording.film = Some(Film {
+                clock: MediaClock::resume(&resume.epoch),
+                anchors: resume
+                    .last_anchor
+                    .map_or_else(AnchorKeeper::default, AnchorKeeper::after),
+                stamper: Stamper::after(resume.from),
+                track,
+                outputs: Vec::new(),
+                proven: resume.from,
+                in_gap: false,
+            });
+            recording.gap(GapReason::RecorderRestarted, "recorder was started again")?;
+        }
+        Ok(recording)
+    }
+
+    fn track(&self, run: u32, seq: u64, from: MediaTime) -> anyhow::Result<Track> {
+        let config = TrackConfig {
+            session: self.spec.session,
+            run,
+            seq,
+            from,
+            fps_max: self.spec.fps_max,
+            encoder: self.spec.encoder,
+        };
+        Track::new(config, self.policy.clone()).context("starting the encoder")
+    }
+
+    /// How many frames were taken.
+    pub(super) const fn frames(&self) -> u64 {
+        self.counts.frames
+    }
+
+    /// Whether the session has a first frame.
+    pub(super) const fn started(&self) -> bool {
+        self.film.is_some()
+    }
+
+    /// Frames are taken at least this far apart.
+    pub(super) fn frame_interval_ms(&self) -> u64 {
+        1000 / u64::from(self.spec.fps_max.max(1))
+    }
+
+    /// Records the picture received at `received`.
+    pub(super) fn frame(
+        &mut self,
+        received: BootTime,
+        desktop: &Desktop,
+        framebuffer: &Framebuffer,
+        damage: &Damage,
+    ) -> anyhow::Result<()> {
+        if self.film.is_none() {
+            self.begin(received, desktop)?;
+        }
+        self.picture(received, framebuffer, damage)?;
+        self.counts.frames += 1;
+        if self.counts.frames == 1 {
+            self.journal.sync().context("syncing the spool")?;
+            self.reports.send(&Report::Started { size: desktop.size });
+        }
+        Ok(())
+    }
+
+    /// Writes the head; the first frame's receipt is the session's beginning.
+    fn begin(&mut self, received: BootTime, desktop: &Desktop) -> anyhow::Result<()> {
+        let late_ms = i64::try_from(BootTime::now().ms_since(received)).unwrap_or(0);
+        let start = clock::wall().plus_ms(-late_ms);
+        let head = SessionHead {
+            format: SessionHead::FORMAT,
+            id: self.spec.session,
+            start,
+            protocol: self.spec.source.protocol(),
+            source: self.spec.source.to_string(),
+            server_name: desktop.server_name.clone(),
+            size: desktop.size,
+            fps_max: self.spec.fps_max,
+            policy: self.policy.sha256().map(|digest| digest.to_string()),
+            recorder: concat!("playhead-agent ", env!("CARGO_PKG_VERSION")).to_owned(),
+            context: self.spec.context.clone(),
+        };
+        let epoch = Epoch {
+            boot_id: clock::boot_id(),
+            at: received,
+            t: MediaTime::ZERO,
+        };
+        self.folder
+            .write_epoch(&epoch)
+            .context("writing the session's epoch")?;
+        self.folder
+            .write_head(&head)
+            .context("writing the session's head")?;
+        let mut film = Film {
+            clock: MediaClock::from_zero_at(received),
+            anchors: AnchorKeeper::default(),
+            stamper: Stamper::default(),
+            track: self.track(1, 0, MediaTime::ZERO)?,
+            outputs: Vec::new(),
+            proven: MediaTime::ZERO,
+            in_gap: false,
+        };
+        // The first anchor is the start itself, so that the head and the clock agree to the ms.
+        if let Some(anchor) = film
+            .anchors
+            .observe(MediaTime::ZERO, start, clock::wall_error_ms())
+        {
+            film.track.anchor(anchor, &mut film.outputs);
+        }
+        self.film = Some(film);
+        Ok(())
+    }
+
+    fn picture(
+        &mut self,
+        received: BootTime,
+        framebuffer: &Framebuffer,
+        damage: &Damage,
+    ) -> anyhow::Result<()> {
+        let Some(film) = &mut self.film else {
+            return Ok(());
+        };
+        let t = film.stamper.stamp(film.clock.at(received));
+        film.track
+            .frame(t, framebuffer, None, damage, &mut film.outputs)?;
+        film.proven = t;
+        if std::mem::take(&mut film.in_gap) {
+            self.reports.send(&Report::GapClosed { to: t });
+        }
+        self.write()
+    }
+
+    /// The source has proved at `received` that the picture still stands.
+    pub(super) fn proof(
+        &mut self,
+        received: BootTime,
+        framebuffer: &Framebuffer,
+    ) -> anyhow::Result<()> {
+        let Some(film) = &mut self.film else {
+            return Ok(());
+        };
+        if film.in_gap {
+            let whole = Damage::of(framebuffer.size().rect());
+            return self.picture(received, framebuffer, &whole);
+        }
+        let t = film.clock.at(received);
+        if t > film.proven {
+            film.proven = t;
+            film.track.proof(t, &mut film.outputs)?;
+        }
+        self.write()
+    }
+
+    /// There is no picture since the last proven one.
+    pub(super) fn gap(&mut self, reason: GapReason, detail: &str) -> anyhow::Result<()> {
+        let Some(film) = &mut self.film else {
+            return Ok(());
+        };
+        if std::mem::replace(&mut film.in_gap, true) {
+            return Ok(());
+        }
+        let from = film.proven;
+        film.track.gap(from, reason, &mut film.outputs)?;
+        self.counts.status.gaps += 1;
+        self.reports.send(&Report::GapOpened {
+            from,
+            reason,
+            detail: detail.to_owned(),
+        });
+        self.write()
+    }
+
+    /// What is due at `now` whatever the source does: clock anchors and durability.
+    pub(super) fn keep(&mut self, now: BootTime) -> anyhow::Result<()> {
+        if self
+            .journal
+            .sync_due_ms()
+            .is_some_and(|due| due <= now.ms())
+        {
+            self.journal.sync().context("syncing the spool")?;
+        }
+        Ok(())
+    }
+
+    /// When [`keep`](Self::keep) has something to do.
+    pub(super) fn sync_due(&self) -> Option<BootTime> {
+        self.journal.sync_due_ms().map(BootTime::from_ms)
+    }
+
+    /// Tells the parent how it goes.
+    pub(super) fn report_status(&mut self, now: BootTime) {
+        let Some(film) = &self.film else { return };
+        let frames = self.counts.frames - self.counts.frames_at_last_status;
+        self.counts.frames_at_last_status = self.counts.frames;
+        self.counts.status.t = film.clock.at(now);
+        self.counts.status.fps = u32::try_from(frames).unwrap_or(u32::MAX);
+        self.reports.send(&Report::Status(self.counts.status));
+    }
+
+    /// Closes the session at `at`, or at the last proven picture if that is earlier.
+    pub(super) fn end(&mut self, at: BootTime, reason: EndReason) -> anyhow::Result<()> {
+        let Some(film) = &mut self.film else {
+            return Ok(());
+        };
+        let t = film.clock.at(at);
+        let to = if film.in_gap {
+            t.max(film.proven)
+        } else {
+            t.min(film.proven)
+        };
+        let to = film.track.end(to, &mut film.outputs)?;
+        let late_ms = film.clock.at(BootTime::now()).ms_since(to);
+        let utc = clock::wall().plus_ms(-i64::try_from(late_ms).unwrap_or(0));
+        self.write()?;
+        self.reports.send(&Report::Ended { t: to, utc, reason });
+        Ok(())
+    }
+
+    /// Makes durable what there is and leaves the session open for whoever recovers it.
+    pub(super) fn abandon(&mut self) -> anyhow::Result<()> {
+        Ok(self.journal.sync()?)
+    }
+
+    /// Anchors the clocks and appends to the spool what the track has put out.
+    fn write(&mut self) -> anyhow::Result<()> {
+        let Some(film) = &mut self.film else {
+            return Ok(());
+        };
+        let now = BootTime::now();
+        if let Some(anchor) =
+            film.anchors
+                .observe(film.clock.at(now), clock::wall(), clock::wall_error_ms())
+        {
+            film.track.anchor(anchor, &mut film.outputs);
+        }
+        for output in film.outputs.drain(..) {
+            spool(&mut self.journal, &self.folder, now, &output).context("writing the spool")?;
+            match output {
+                Output::Append {
+                    record: segment::Record::Sample(sample),
+                    ..
+                } => {
+                    self.counts.status.bytes += sample.bytes.len() as u64;
+                }
+                Output::Sealed { seq } => self.reports.send(&Report::Sealed { seq }),
+                Output::Append { .. } | Output::Sheet { .. } => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn spool(journal: &mut Journal, folder: &Folder, now: BootTime, output: &Output) -> io::Result<()> {
+    match output {
+        Output::Append { seq, record } => journal.append(now.ms(), *seq, record),
+        Output::Sheet { seq, jpeg } => folder.write_sheet(*seq, jpeg),
+        Output::Sealed { seq } => journal.seal(*seq),
+    }
+}

@@ -1,0 +1,270 @@
+//! The command line of `playhead-agent`. Every option can also be set by its `PLAYHEAD_*` variable.
+
+use std::{path::PathBuf, time::Duration};
+
+use capture::{
+    SessionId,
+    session::{ActorKind, Document, Os, RunContext},
+    trace::Traceparent,
+};
+use clap::{Args, Parser, Subcommand};
+use encoder::Encoder;
+use segment::Sha256;
+
+use crate::{duration, home, source::Source};
+
+/// Records desktop sessions and commits what was recorded.
+#[derive(Debug, Parser)]
+#[command(name = "playhead-agent", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Record a machine until it is given up, --duration passes, or SIGINT or SIGTERM arrives
+    Record(Box<Record>),
+    /// Send what earlier, dead recorders left in the spool
+    Flush(Places),
+    /// Check encoder, store, catalogue, clock and, if given, a source, and say what to fix
+    Doctor(Doctor),
+    /// One recorded machine; started by `record`, never by hand
+    #[command(hide = true)]
+    Child,
+}
+
+/// Where things are kept.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Places {
+    /// Object store, such as file:///var/lib/playhead/store
+    #[arg(long, env = "PLAYHEAD_STORE", value_name = "URL", default_value_t = home::store_url())]
+    pub(crate) store: String,
+    /// Catalogue, such as sqlite:///var/lib/playhead/catalog.db
+    #[arg(long, env = "PLAYHEAD_CATALOG", value_name = "URL", default_value_t = home::catalog_url())]
+    pub(crate) catalog: String,
+    /// Folder for what is not yet in the store
+    #[arg(long, env = "PLAYHEAD_SPOOL", value_name = "DIR", default_value_os_t = home::dir().join("spool"))]
+    pub(crate) spool: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// A source to try, such as vnc://127.0.0.1:5901
+    pub(crate) url: Option<Source>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) secret: Secret,
+}
+
+/// The source's password, which never appears in a process list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Secret {
+    /// File whose first line is the source's password; else PLAYHEAD_PASSWORD is used
+    #[arg(long, env = "PLAYHEAD_PASSWORD_FILE", value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+}
+
+impl Secret {
+    /// The password, if one was given.
+    pub(crate) fn read(&self) -> std::io::Result<Option<String>> {
+        let Some(file) = &self.password_file else {
+            return Ok(std::env::var("PLAYHEAD_PASSWORD").ok());
+        };
+        let text = std::fs::read_to_string(file)?;
+        Ok(Some(text.lines().next().unwrap_or_default().to_owned()))
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// The machine, such as vnc://127.0.0.1:5901
+    #[arg(value_name = "URL")]
+    pub(crate) source: Source,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    #[command(flatten)]
+    pub(crate) secret: Secret,
+    #[command(flatten)]
+    pub(crate) context: Context,
+    /// Continue this unfinished session instead of beginning one
+    #[arg(long, env = "PLAYHEAD_SESSION", value_name = "ID")]
+    pub(crate) session: Option<SessionId>,
+    /// Redaction policy
+    #[arg(long, env = "PLAYHEAD_POLICY", value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Record at most this many frames a second
+    #[arg(long, env = "PLAYHEAD_FPS_MAX", value_name = "N", default_value_t = 15,
+          value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) fps_max: u32,
+    /// Stop after this long, such as 90s
+    #[arg(long, env = "PLAYHEAD_DURATION", value_name = "SPAN", value_parser = duration::parse)]
+    pub(crate) duration: Option<Duration>,
+    /// Wait this long for a lost source: a span such as 10m, 0 or never
+    #[arg(
+        long,
+        env = "PLAYHEAD_GIVE_UP_AFTER",
+        value_name = "SPAN",
+        default_value = "10m"
+    )]
+    pub(crate) give_up_after: duration::GiveUp,
+    /// H.264 encoder
+    #[arg(
+        long,
+        env = "PLAYHEAD_ENCODER",
+        value_name = "auto|x264|openh264|hardware",
+        default_value = "auto"
+    )]
+    pub(crate) encoder: Encoder,
+    /// File to create once the first frame is durable
+    #[arg(long, env = "PLAYHEAD_READY_FILE", value_name = "FILE")]
+    pub(crate) ready_file: Option<PathBuf>,
+    /// Print one JSON object a line instead of text for people
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What the owner says about the work.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "The run")]
+pub(crate) struct Context {
+    /// The run (piece of work) the session belongs to
+    #[arg(long, env = "PLAYHEAD_RUN", value_name = "ID")]
+    run: Option<String>,
+    /// What was asked
+    #[arg(long, env = "PLAYHEAD_REQUEST", value_name = "TEXT")]
+    request: Option<String>,
+    /// A title for people
+    #[arg(long, env = "PLAYHEAD_TITLE", value_name = "TEXT")]
+    title: Option<String>,
+    /// The session this one branched or was restored from
+    #[arg(long, env = "PLAYHEAD_PARENT", value_name = "SESSION")]
+    parent: Option<SessionId>,
+    /// The snapshot of the parent it began at
+    #[arg(long, env = "PLAYHEAD_PARENT_SNAPSHOT", value_name = "ID")]
+    parent_snapshot: Option<String>,
+    /// Who operates the machine
+    #[arg(long, env = "PLAYHEAD_ACTOR", value_name = "NAME")]
+    actor: Option<String>,
+    /// agent, person or service
+    #[arg(long, env = "PLAYHEAD_ACTOR_KIND", value_name = "KIND")]
+    actor_kind: Option<ActorKind>,
+    /// On whose behalf
+    #[arg(long, env = "PLAYHEAD_ON_BEHALF_OF", value_name = "NAME")]
+    on_behalf_of: Option<String>,
+    /// A label; may be given many times
+    #[arg(long = "label", env = "PLAYHEAD_LABEL", value_name = "K=V", value_parser = label,
+          value_delimiter = ',')]
+    labels: Vec<(String, String)>,
+    /// linux, windows or macos
+    #[arg(long, env = "PLAYHEAD_OS", value_name = "OS")]
+    os: Option<Os>,
+    /// The image the machine was started from
+    #[arg(long, env = "PLAYHEAD_IMAGE", value_name = "ID")]
+    image: Option<String>,
+    /// The image's attestation
+    #[arg(long, env = "PLAYHEAD_ATTESTATION", value_name = "TEXT|@FILE", value_parser = text_or_file)]
+    attestation: Option<String>,
+    /// The deployment it runs in
+    #[arg(long, env = "PLAYHEAD_DEPLOYMENT", value_name = "TEXT")]
+    deployment: Option<String>,
+    /// The region it runs in
+    #[arg(long, env = "PLAYHEAD_REGION", value_name = "TEXT")]
+    region: Option<String>,
+    /// The egress policy applied to the machine
+    #[arg(long, env = "PLAYHEAD_EGRESS_POLICY", value_name = "TEXT|@FILE", value_parser = text_or_file)]
+    egress_policy: Option<String>,
+    /// The trace the session belongs to, as a W3C traceparent
+    #[arg(long, env = "PLAYHEAD_TRACEPARENT", value_name = "00-…")]
+    traceparent: Option<Traceparent>,
+}
+
+impl From<Context> for RunContext {
+    fn from(context: Context) -> Self {
+        let document = |text: String| Document {
+            sha256: Sha256::of(text.as_bytes()).into(),
+            text,
+        };
+        Self {
+            run: context.run,
+            request: context.request,
+            title: context.title,
+            parent: context.parent,
+            parent_snapshot: context.parent_snapshot,
+            actor: context.actor,
+            actor_kind: context.actor_kind,
+            on_behalf_of: context.on_behalf_of,
+            os: context.os,
+            image: context.image,
+            attestation: context.attestation,
+            deployment: context.deployment,
+            region: context.region,
+            egress_policy: context.egress_policy.map(document),
+            labels: context.labels.into_iter().collect(),
+            traceparent: context.traceparent,
+        }
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("a label looks like key=value")?;
+    if key.is_empty() {
+        return Err("a label needs a key before the equals sign".to_owned());
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+fn text_or_file(text: &str) -> Result<String, String> {
+    match text.strip_prefix('@') {
+        Some(file) => std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}")),
+        None => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(args: &[&str]) -> Result<Record, clap::Error> {
+        let args = ["playhead-agent", "record", "vnc://desk"]
+            .iter()
+            .chain(args);
+        Cli::try_parse_from(args).map(|cli| match cli.command {
+            Command::Record(record) => *record,
+            _ => unreachable!("the arguments say record"),
+        })
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        use clap::CommandFactory as _;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_runs_context_reaches_the_record() {
+        let args = [
+            "--run", "r-1", "--label", "team=fin", "--label", "tier=2", "--os", "linux",
+        ];
+        let context = RunContext::from(record(&args).unwrap().context);
+        assert_eq!(context.run.as_deref(), Some("r-1"));
+        assert_eq!(context.labels.len(), 2);
+        assert_eq!(context.os, Some(Os::Linux));
+    }
+
+    #[test]
+    fn bad_values_name_their_option() {
+        for (args, named) in [
+            (["--fps-max", "0"], "--fps-max"),
+            (["--os", "beos"], "linux, windows, macos"),
+            (["--label", "novalue"], "key=value"),
+            (["--traceparent", "00-1-2-3"], "trace_id"),
+            (["--duration", "90"], "--duration"),
+            (["--session", "x"], "--session"),
+        ] {
+            let error = record(&args).unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+}

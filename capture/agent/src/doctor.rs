@@ -1,0 +1,96 @@
+//! `doctor`: can this machine record, and if not, what is to be fixed?
+
+use anyhow::{Context as _, anyhow};
+use capture::{Damage, Framebuffer, MediaTime, SessionId, Size};
+use encoder::{Encoder, Output, Policy, Track, TrackConfig};
+use segment::Record;
+
+use crate::{
+    child, cli, clock,
+    delivery::Places,
+    exit::{Failure, Kind},
+};
+
+/// Checks everything that recording needs and prints a line for each.
+pub(crate) async fn doctor(options: cli::Doctor) -> Result<(), Failure> {
+    let mut failed = 0_usize;
+    let mut tell = |what: &str, found: anyhow::Result<String>| match found {
+        Ok(detail) => println!("ok    {what}: {detail}"),
+        Err(error) => {
+            failed += 1;
+            println!("FAIL  {what}: {error:#}");
+        }
+    };
+    tell("encoder", encoder());
+    tell("spool", spool(&options.places));
+    tell("clock", Ok(clock()));
+    let places = Places::open(&options.places)
+        .await
+        .map_err(Failure::into_cause);
+    tell(
+        "store and catalogue",
+        places.map(|places| places.store.url().to_owned()),
+    );
+    if let Some(source) = &options.url {
+        let password = options.secret.read().context("reading --password-file");
+        let found = match password {
+            Ok(password) => child::try_source(source, password).await,
+            Err(error) => Err(error),
+        };
+        tell("source", found);
+    }
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err(Kind::Internal.because(anyhow!("{failed} of the checks failed")))
+    }
+}
+
+/// Records one small picture with the encoder that `record` would use.
+fn encoder() -> anyhow::Result<String> {
+    let config = TrackConfig {
+        session: SessionId::new(0, [0; 10]),
+        run: 1,
+        seq: 0,
+        from: MediaTime::ZERO,
+        fps_max: 15,
+        encoder: Encoder::Auto,
+    };
+    let advice = "install GStreamer's x264enc (plugins ugly) or openh264enc (plugins bad)";
+    let framebuffer = Framebuffer::new(Size::new(64, 64), 0)?;
+    let damage = Damage::of(framebuffer.size().rect());
+    let mut outputs = Vec::new();
+    Track::new(config, Policy::default())
+        .context(advice)?
+        .frame(MediaTime::ZERO, &framebuffer, None, &damage, &mut outputs)
+        .context(advice)?;
+    let coded = outputs.iter().find_map(|output| match output {
+        Output::Append {
+            record: Record::Sample(sample),
+            ..
+        } => Some(sample.bytes.len()),
+        _ => None,
+    });
+    let bytes = coded.context("the encoder gave no picture")?;
+    Ok(format!("codes H.264 ({bytes} bytes for a small picture)"))
+}
+
+fn spool(places: &cli::Places) -> anyhow::Result<String> {
+    let folder = places.spool.display();
+    std::fs::create_dir_all(&places.spool)
+        .with_context(|| format!("cannot create {folder}; choose another with --spool"))?;
+    let probe = places.spool.join(".probe");
+    std::fs::write(&probe, b"probe")
+        .and_then(|()| std::fs::remove_file(&probe))
+        .with_context(|| format!("cannot write in {folder}; choose another with --spool"))?;
+    Ok(folder.to_string())
+}
+
+/// An undisciplined clock does not stop a recording; its links to logs then have no stated error.
+fn clock() -> String {
+    match clock::wall_error_ms() {
+        Some(error_ms) => format!("synchronised, off by at most {error_ms} ms"),
+        None => "not synchronised: links from logs will have no stated error; run an NTP client"
+            .to_owned(),
+    }
+}

@@ -1,0 +1,112 @@
+//! The child as its parent sees it: a process that takes commands and gives reports.
+
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    process::{Child, ChildStdin, ChildStdout},
+};
+
+use crate::wire::{Command, Report, Spec};
+
+/// A longer report means a child that no longer speaks our language.
+const MAX_REPORT_BYTES: u64 = 64 << 10;
+
+/// A running child.
+pub(super) struct ChildProcess {
+    process: Child,
+    commands: Option<ChildStdin>,
+    reports: BufReader<ChildStdout>,
+}
+
+impl ChildProcess {
+    /// Starts this program again as the child that does what `spec` says.
+    pub(super) async fn start(spec: &Spec) -> anyhow::Result<Self> {
+        let program = std::env::current_exe().context("finding this program")?;
+        let mut command = tokio::process::Command::new(program);
+        command
+            .arg("child")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        // The child gets nothing it could use against the store or the catalogue. Its log level
+        // and the places where libraries look for themselves are all it needs.
+        command.env_clear();
+        let kept = ["PATH", "HOME", "PLAYHEAD_LOG", "LD_LIBRARY_PATH"];
+        let kept_prefixes = ["GST_", "XDG_"];
+        for (name, value) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if kept.contains(&&*text) || kept_prefixes.iter().any(|prefix| text.starts_with(prefix))
+            {
+                command.env(&name, value);
+            }
+        }
+        // Ctrl-C reaches the whole foreground group; the parent alone decides when to stop.
+        command.process_group(0);
+        let mut process = command.spawn().context("starting the recording child")?;
+        let mut commands = process
+            .stdin
+            .take()
+            .context("the child has no standard input")?;
+        let reports = process
+            .stdout
+            .take()
+            .context("the child has no standard output")?;
+        let mut line = serde_json::to_vec(spec)?;
+        line.push(b'\n');
+        commands
+            .write_all(&line)
+            .await
+            .context("telling the child what to record")?;
+        Ok(Self {
+            process,
+            commands: Some(commands),
+            reports: BufReader::new(reports),
+        })
+    }
+
+    /// Asks the child to do `command`; a child that is gone is noticed by [`report`](Self::report).
+    pub(super) async fn tell(&mut self, command: Command) {
+        if let Some(commands) = &mut self.commands
+            && let Ok(mut line) = serde_json::to_vec(&command)
+        {
+            line.push(b'\n');
+            if commands.write_all(&line).await.is_err() {
+                self.commands = None;
+            }
+        }
+    }
+
+    /// The next report; `None` once the child is gone. `line` keeps what has arrived of it, which
+    /// makes this cancel-safe.
+    pub(super) async fn report(&mut self, line: &mut Vec<u8>) -> anyhow::Result<Option<Report>> {
+        let room = MAX_REPORT_BYTES.saturating_sub(line.len() as u64);
+        (&mut self.reports)
+            .take(room)
+            .read_until(b'\n', line)
+            .await?;
+        if line.last() != Some(&b'\n') {
+            anyhow::ensure!(
+                (line.len() as u64) < MAX_REPORT_BYTES,
+                "child sent an endless report"
+            );
+            return Ok(None);
+        }
+        let report = serde_json::from_slice(line).context("reading the child's report");
+        line.clear();
+        report.map(Some)
+    }
+
+    /// Waits until the child is gone, killing it if it must.
+    pub(super) async fn reap(mut self) {
+        self.commands = None;
+        let patience = std::time::Duration::from_secs(5);
+        if tokio::time::timeout(patience, self.process.wait())
+            .await
+            .is_err()
+        {
+            let _ = self.process.kill().await; // it is gone already when this fails
+        }
+    }
+}

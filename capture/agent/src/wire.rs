@@ -1,0 +1,138 @@
+//! What parent and child say to each other, one JSON line each: the parent on the child's standard
+//! input, the child on its standard output.
+//!
+//! The child handles the recorded machine's bytes and holds no credentials but the source's own.
+//! The parent holds those of store and catalogue and never sees the peer's bytes.
+
+use std::path::PathBuf;
+
+use capture::{Anchor, GapReason, MediaTime, SessionId, Size, WallTime, session::RunContext};
+use encoder::Encoder;
+use segment::end::EndReason;
+use serde::{Deserialize, Serialize};
+
+use crate::{duration::GiveUp, source::Source, spool::Epoch};
+
+/// What the child is to do: the first line on its input.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Spec {
+    /// The session to record.
+    pub(crate) session: SessionId,
+    /// The machine.
+    pub(crate) source: Source,
+    /// Its password, if it asks for one.
+    pub(crate) password: Option<String>,
+    /// The session's folder in the spool.
+    pub(crate) spool: PathBuf,
+    /// What the owner says about the work.
+    pub(crate) context: RunContext,
+    /// The redaction policy's text.
+    pub(crate) policy: Option<String>,
+    /// At most this many frames a second.
+    pub(crate) fps_max: u32,
+    /// Which encoder to use.
+    pub(crate) encoder: Encoder,
+    /// How long a lost source is waited for.
+    pub(crate) give_up: GiveUp,
+    /// Where this run takes a session up again; `None` begins one.
+    pub(crate) resume: Option<Resume>,
+}
+
+/// The state in which an earlier run left its session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Resume {
+    /// Which run this is.
+    pub(crate) run: u32,
+    /// The number of its first object.
+    pub(crate) seq: u64,
+    /// Where that object begins.
+    pub(crate) from: MediaTime,
+    /// How media time goes on.
+    pub(crate) epoch: Epoch,
+    /// The last time both clocks were read together.
+    pub(crate) last_anchor: Option<Anchor>,
+}
+
+/// What the parent says after the [`Spec`]. A closed input means that the parent is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Command {
+    /// Close the session cleanly, for this reason.
+    Stop(EndReason),
+}
+
+/// What the child reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub(crate) enum Report {
+    /// `session.json` and the first frame are durable in the spool.
+    Started {
+        /// The screen's size.
+        size: Size,
+    },
+    /// Object `seq` is complete in the spool.
+    Sealed {
+        /// Its number.
+        seq: u64,
+    },
+    /// There is no picture since `from`.
+    GapOpened {
+        /// The last proven picture.
+        from: MediaTime,
+        /// Why.
+        reason: GapReason,
+        /// What happened, for the operator.
+        detail: String,
+    },
+    /// There is a picture again.
+    GapClosed {
+        /// Since when.
+        to: MediaTime,
+    },
+    /// How it goes, about once a second.
+    Status(Status),
+    /// The first connection failed; nothing was recorded.
+    Refused {
+        /// Why.
+        refusal: Refusal,
+        /// What happened, for the operator.
+        detail: String,
+    },
+    /// The session is closed and all of it is in the spool.
+    Ended {
+        /// Where it ends.
+        t: MediaTime,
+        /// The wall clock at that moment.
+        utc: WallTime,
+        /// Why.
+        reason: EndReason,
+    },
+    /// The child cannot go on; what it wrote stays.
+    Failed {
+        /// What happened, for the operator.
+        detail: String,
+    },
+}
+
+/// How the recording goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Status {
+    /// The session's length so far.
+    pub(crate) t: MediaTime,
+    /// Frames taken in the last second.
+    pub(crate) fps: u32,
+    /// Bytes of coded pictures so far.
+    pub(crate) bytes: u64,
+    /// Gaps so far.
+    pub(crate) gaps: u32,
+}
+
+/// Why a first connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Refusal {
+    /// The source did not accept who we are.
+    Authentication,
+    /// There was no usable source at the address.
+    Unreachable,
+}
