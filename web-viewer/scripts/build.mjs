@@ -6,7 +6,12 @@ import { basename } from "node:path";
 rmSync("dist", { recursive: true, force: true });
 mkdirSync("dist/assets", { recursive: true });
 const { metafile } = await build({
-  entryPoints: { main: "src/main.tsx", theme: "src/theme.ts", style: "src/styles/main.css", icon: "src/icon.svg" },
+  entryPoints: {
+    main: "src/main.tsx",
+    theme: "src/theme.ts",
+    style: "src/styles/main.css",
+    icon: "src/icon.svg",
+  },
   outdir: "dist/assets",
   entryNames: "[name]-[hash]",
   bundle: true,

@@ -19,9 +19,13 @@ for (const file of readdirSync(SRC, { recursive: true }).filter((f) => /\.tsx?$/
   const text = readFileSync(join(SRC, file), "utf8");
   if (/^export default/m.test(text)) wrong.push(`${file}: default export`);
   for (const [, to] of text.matchAll(IMPORT)) {
-    const target = to.startsWith(".") ? relative(SRC, normalize(join(SRC, dirname(file), to))).split("/")[0] : null;
-    if (target === null && (layer === "core" || layer === "api")) wrong.push(`${file}: ${layer}/ imports package ${to}`);
-    if (target !== null && !allowed.includes(target) && target in MAY_IMPORT) wrong.push(`${file}: ${layer}/ imports ${to}`);
+    const target = to.startsWith(".")
+      ? relative(SRC, normalize(join(SRC, dirname(file), to))).split("/")[0]
+      : null;
+    if (target === null && (layer === "core" || layer === "api"))
+      wrong.push(`${file}: ${layer}/ imports package ${to}`);
+    if (target !== null && !allowed.includes(target) && target in MAY_IMPORT)
+      wrong.push(`${file}: ${layer}/ imports ${to}`);
   }
 }
 if (wrong.length > 0) {

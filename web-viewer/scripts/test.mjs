@@ -30,7 +30,13 @@ const { outputFiles } = await build({
 // One file after another: browser tests measure times and the machines are small.
 const run = spawnSync(
   process.execPath,
-  ["--enable-source-maps", "--test", "--test-concurrency=1", "--test-reporter=spec", ...outputFiles],
+  [
+    "--enable-source-maps",
+    "--test",
+    "--test-concurrency=1",
+    "--test-reporter=spec",
+    ...outputFiles,
+  ],
   { stdio: "inherit" },
 );
 process.exit(run.status ?? 1);

@@ -42,11 +42,18 @@ export const density = (id: string, n: number, signal: AbortSignal): Promise<Den
 export const thumbs = (id: string, signal: AbortSignal): Promise<Thumbs> =>
   ask(`sessions/${encodeURIComponent(id)}/thumbs.json`, signal);
 
-export const run = (id: string, signal: AbortSignal): Promise<Run> => ask(`runs/${encodeURIComponent(id)}`, signal);
+export const run = (id: string, signal: AbortSignal): Promise<Run> =>
+  ask(`runs/${encodeURIComponent(id)}`, signal);
 
 /** Where an event or a trace is. None: the server answers 404. */
-export async function resolve(query: Record<string, string>, signal: AbortSignal): Promise<readonly Candidate[]> {
-  const answer = await ask<{ candidates: readonly Candidate[] }>(`resolve?${new URLSearchParams(query)}`, signal);
+export async function resolve(
+  query: Record<string, string>,
+  signal: AbortSignal,
+): Promise<readonly Candidate[]> {
+  const answer = await ask<{ candidates: readonly Candidate[] }>(
+    `resolve?${new URLSearchParams(query)}`,
+    signal,
+  );
   return answer.candidates;
 }
 
@@ -62,14 +69,21 @@ export async function* events(
     const query = new URLSearchParams({ kinds: kinds.join(","), limit: String(EVENTS_LIMIT) });
     if (from > 0) query.set("from", String(from));
     if (cursor !== null) query.set("cursor", cursor);
-    const answer: EventsAnswer = await ask(`sessions/${encodeURIComponent(id)}/events?${query}`, signal);
+    const answer: EventsAnswer = await ask(
+      `sessions/${encodeURIComponent(id)}/events?${query}`,
+      signal,
+    );
     yield answer;
     cursor = answer.next;
   } while (cursor !== null);
 }
 
 /** The address of the still of the frame at `t`; `width` in px makes it smaller. */
-export function frameUrl(id: string, t: number, options: { width?: number; format?: "jpeg" | "png" } = {}): string {
+export function frameUrl(
+  id: string,
+  t: number,
+  options: { width?: number; format?: "jpeg" | "png" } = {},
+): string {
   const query = new URLSearchParams({ t: String(Math.floor(t)), format: options.format ?? "jpeg" });
   if (options.width !== undefined) query.set("width", String(options.width));
   return `${BASE}sessions/${encodeURIComponent(id)}/frame?${query}`;
@@ -83,7 +97,12 @@ export function initUrl(id: string, seq: number): string {
 /** The address of a fragment where it is placed. */
 export function fragmentUrl(
   id: string,
-  f: { readonly seq: number; readonly fragment: number; readonly at: number | null; readonly to: number | null },
+  f: {
+    readonly seq: number;
+    readonly fragment: number;
+    readonly at: number | null;
+    readonly to: number | null;
+  },
 ): string {
   const place = f.at === null ? "" : `?at=${f.at}&to=${f.to}`;
   return `${BASE}sessions/${encodeURIComponent(id)}/media/${f.seq}/${f.fragment}.m4s${place}`;
@@ -105,11 +124,19 @@ async function ask<T>(path: string, signal: AbortSignal): Promise<T> {
 }
 
 function refusal(status: number, body: unknown): ApiError {
-  const { error, tombstone } = (body ?? {}) as { error?: Record<string, unknown>; tombstone?: Tombstone };
+  const { error, tombstone } = (body ?? {}) as {
+    error?: Record<string, unknown>;
+    tombstone?: Tombstone;
+  };
   const text = (name: string): string | undefined => {
     const value = error?.[name];
     return typeof value === "string" ? value : undefined;
   };
   const stone = tombstone ?? (error?.["tombstone"] as Tombstone | undefined);
-  return new ApiError(status, text("code") ?? `http_${status}`, text("message") ?? `The server answered ${status}.`, stone);
+  return new ApiError(
+    status,
+    text("code") ?? `http_${status}`,
+    text("message") ?? `The server answered ${status}.`,
+    stone,
+  );
 }

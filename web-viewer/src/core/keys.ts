@@ -2,11 +2,41 @@
 
 /** What a key asks for. */
 export type Action =
-  | "toggle" | "back-10" | "forward-10" | "back-5" | "forward-5" | "back-1" | "forward-1"
-  | "frame-back" | "frame-forward" | "slower" | "faster" | "event-back" | "event-forward"
-  | "decision-back" | "decision-forward" | "start" | "end" | "tenth" | "skip-idle"
-  | "zoom-out" | "zoom-in" | "zoom-all" | "full-screen" | "masks" | "follow" | "go-to" | "time-style"
-  | "copy-link" | "copy-id" | "save-frame" | "details" | "search" | "tab" | "help" | "close";
+  | "toggle"
+  | "back-10"
+  | "forward-10"
+  | "back-5"
+  | "forward-5"
+  | "back-1"
+  | "forward-1"
+  | "frame-back"
+  | "frame-forward"
+  | "slower"
+  | "faster"
+  | "event-back"
+  | "event-forward"
+  | "decision-back"
+  | "decision-forward"
+  | "start"
+  | "end"
+  | "tenth"
+  | "skip-idle"
+  | "zoom-out"
+  | "zoom-in"
+  | "zoom-all"
+  | "full-screen"
+  | "masks"
+  | "follow"
+  | "go-to"
+  | "time-style"
+  | "copy-link"
+  | "copy-id"
+  | "save-frame"
+  | "details"
+  | "search"
+  | "tab"
+  | "help"
+  | "close";
 
 /** One line of the map: `keys` as `KeyboardEvent.key` names them. */
 export interface Binding {
@@ -41,7 +71,13 @@ export const BINDINGS: readonly Binding[] = [
   { action: "decision-forward", keys: ["}"], label: "}", text: "Next Blocked or Asked" },
   { action: "start", keys: ["Home"], label: "Home", text: "Start" },
   { action: "end", keys: ["End"], label: "End", text: "End" },
-  { action: "tab", keys: [..."12345"], alt: true, label: "Alt 1–5", text: "Log, Input, Spans, Text, Notes" },
+  {
+    action: "tab",
+    keys: [..."12345"],
+    alt: true,
+    label: "Alt 1–5",
+    text: "Log, Input, Spans, Text, Notes",
+  },
   { action: "tenth", keys: [..."0123456789"], label: "0–9", text: "Tenths of the session" },
   { action: "skip-idle", keys: ["x"], label: "X", text: "Skip idle on or off" },
   { action: "zoom-out", keys: ["-"], label: "-", text: "Timeline: wider span" },

@@ -11,7 +11,12 @@ export interface Glyph {
 }
 
 /** One glyph for each `cell` pixels that have a row, from left to right. */
-export function glyphs(rows: readonly Row[], x: (t: number) => number, width: number, cell: number): Glyph[] {
+export function glyphs(
+  rows: readonly Row[],
+  x: (t: number) => number,
+  width: number,
+  cell: number,
+): Glyph[] {
   const found: { x: number; outcome: Outcome; count: number }[] = [];
   let bin = -1;
   for (const row of rows) {
@@ -64,14 +69,24 @@ export function heat(density: Density, columns: number, from: number, to: number
   }
   // A rate over less than a second would make each key look like a storm.
   const seconds = Math.max(columnMs, 1000) / 1000;
-  return bars.map((changed, c) => Math.sqrt(Math.min(1, changed + (inputs[c] as number) / seconds / BUSY_INPUT)));
+  return bars.map((changed, c) =>
+    Math.sqrt(Math.min(1, changed + (inputs[c] as number) / seconds / BUSY_INPUT)),
+  );
 }
 
 /** Distances between ruler ticks, in ms: those a person can count in. */
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400].map((s) => s * 1000);
+const STEPS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400,
+].map((s) => s * 1000);
 
 /** Where the ruler's labels go: round values of `origin + t`, at least `apart` pixels from each other. */
-export function ticks(from: number, to: number, origin: number, width: number, apart: number): number[] {
+export function ticks(
+  from: number,
+  to: number,
+  origin: number,
+  width: number,
+  apart: number,
+): number[] {
   const perPixel = (to - from) / Math.max(1, width);
   const step = STEPS.find((s) => s >= apart * perPixel) ?? (STEPS.at(-1) as number);
   const found: number[] = [];

@@ -2,8 +2,7 @@
 
 /** A moment on one of the two clocks, in ms. */
 export type Moment =
-  | { readonly clock: "media"; readonly t: number }
-  | { readonly clock: "utc"; readonly utc: number };
+  { readonly clock: "media"; readonly t: number } | { readonly clock: "utc"; readonly utc: number };
 
 const SECONDS = /^(\d{1,9})(?:\.(\d+))?$/;
 const CLOCK = /^(?:(\d{1,6}):)?(\d{1,6}):([0-5]?\d)(?:\.(\d+))?$/;

@@ -32,7 +32,19 @@ export interface Columns {
 }
 
 /** Kinds of the Log tab and lane: what systems told, and what the recorder noted. */
-export const LOG_KINDS = ["log", "artifact", "snapshot", "restore", "policy", "sandbox", "mark", "action", "title", "size", "health"] as const;
+export const LOG_KINDS = [
+  "log",
+  "artifact",
+  "snapshot",
+  "restore",
+  "policy",
+  "sandbox",
+  "mark",
+  "action",
+  "title",
+  "size",
+  "health",
+] as const;
 /** Kinds of the Input tab and lane; raw pointer moves stay in the segment. */
 export const INPUT_KINDS = ["key", "text_run", "wheel", "clipboard"] as const;
 
@@ -70,7 +82,8 @@ function describe(kind: string, data: Readonly<Record<string, unknown>>): string
     const found = data[name];
     return typeof found === "string" || typeof found === "number" ? String(found) : "";
   };
-  if (kind === "size" && Array.isArray(data["size"])) return `Screen is now ${data["size"].join("×")}`;
+  if (kind === "size" && Array.isArray(data["size"]))
+    return `Screen is now ${data["size"].join("×")}`;
   if (kind === "health") return `Recording: ${value("state")}`;
   if (kind === "key") return `Key ${value("key") || value("keysym")}`.trim();
   return value("name") || value("title") || kind;
@@ -96,7 +109,10 @@ export function stepRow(
   direction: 1 | -1,
   keep: (row: Row) => boolean = () => true,
 ): Row | undefined {
-  const start = direction === 1 ? upperBound(rows, (row) => row.t <= t) : upperBound(rows, (row) => row.t < t) - 1;
+  const start =
+    direction === 1
+      ? upperBound(rows, (row) => row.t <= t)
+      : upperBound(rows, (row) => row.t < t) - 1;
   for (let i = start; 0 <= i && i < rows.length; i += direction) {
     const row = rows[i] as Row;
     if (keep(row)) return row;
@@ -105,13 +121,18 @@ export function stepRow(
 }
 
 /** Rows whose text, names or ids hold every word of `query` and whose outcome is among `outcomes`. */
-export function filterRows(rows: readonly Row[], query: string, outcomes: ReadonlySet<Outcome>): readonly Row[] {
+export function filterRows(
+  rows: readonly Row[],
+  query: string,
+  outcomes: ReadonlySet<Outcome>,
+): readonly Row[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && outcomes.size === 0) return rows;
   return rows.filter((row) => {
     if (outcomes.size > 0 && !outcomes.has(row.outcome)) return false;
     if (words.length === 0) return true;
-    const text = `${row.text} ${row.kind} ${row.actor} ${row.decidedBy} ${row.source} ${row.id}`.toLowerCase();
+    const text =
+      `${row.text} ${row.kind} ${row.actor} ${row.decidedBy} ${row.source} ${row.id}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }

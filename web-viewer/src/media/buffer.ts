@@ -29,7 +29,8 @@ export class MediaBuffer {
 
   /** Opens a buffer behind `video`. */
   static async attach(video: HTMLVideoElement, signal: AbortSignal): Promise<MediaBuffer> {
-    const Source = (globalThis as { ManagedMediaSource?: typeof MediaSource }).ManagedMediaSource ?? MediaSource;
+    const Source =
+      (globalThis as { ManagedMediaSource?: typeof MediaSource }).ManagedMediaSource ?? MediaSource;
     const source = new Source();
     const url = URL.createObjectURL(source);
     video.disableRemotePlayback = true; // ManagedMediaSource asks for it
@@ -53,12 +54,21 @@ export class MediaBuffer {
   }
 
   /** Appends a fragment behind its segment's own init, held to its own span by the append window. */
-  append(f: Fragment, init: Init, initBytes: Uint8Array<ArrayBuffer>, media: ArrayBuffer): Promise<void> {
+  append(
+    f: Fragment,
+    init: Init,
+    initBytes: Uint8Array<ArrayBuffer>,
+    media: ArrayBuffer,
+  ): Promise<void> {
     return this.#queue(async () => {
       const type = `video/mp4; codecs="${init.codec}"`;
       if (this.#buffer === undefined) this.#buffer = this.#source.addSourceBuffer(type);
       else if (this.#codec !== init.codec) this.#buffer.changeType(type);
-      if (this.#codec !== init.codec || this.#init === undefined || !sameBytes(this.#init, initBytes)) {
+      if (
+        this.#codec !== init.codec ||
+        this.#init === undefined ||
+        !sameBytes(this.#init, initBytes)
+      ) {
         this.#open(0, Infinity);
         await this.#run((buffer) => buffer.appendBuffer(initBytes));
         this.#codec = init.codec;

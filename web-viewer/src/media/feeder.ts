@@ -78,14 +78,20 @@ export class Feeder {
 
   #pump(): void {
     if (this.#failed || this.#closed.signal.aborted) return;
-    const order = wanted(this.#timeline, this.#head).map((i) => this.#timeline.fragments[i] as Fragment);
+    const order = wanted(this.#timeline, this.#head).map(
+      (i) => this.#timeline.fragments[i] as Fragment,
+    );
     const keys = new Set(order.map(keyOf));
     for (const [key, fetching] of this.#fetching) if (!keys.has(key)) fetching.abort();
 
     const missing = order.filter((f) => !this.#buffer.has(f));
     const first = missing[0];
     // What the person waits for goes ahead of what was begun for later.
-    if (first !== undefined && !this.#fetching.has(keyOf(first)) && this.#fetching.size >= PARALLEL) {
+    if (
+      first !== undefined &&
+      !this.#fetching.has(keyOf(first)) &&
+      this.#fetching.size >= PARALLEL
+    ) {
       [...this.#fetching.values()].at(-1)?.abort();
     }
     for (const f of missing) {
@@ -127,7 +133,9 @@ export class Feeder {
     let init = this.#inits.get(seq);
     if (init === undefined) {
       const { signal } = this.#closed;
-      init = retrying(() => get(this.#addresses.init(seq), signal), signal).then((bytes) => new Uint8Array(bytes));
+      init = retrying(() => get(this.#addresses.init(seq), signal), signal).then(
+        (bytes) => new Uint8Array(bytes),
+      );
       init.catch(() => this.#inits.delete(seq));
       this.#inits.set(seq, init);
       const oldest = this.#inits.keys().next().value;
@@ -142,7 +150,8 @@ async function get(url: string, signal: AbortSignal): Promise<ArrayBuffer> {
     if (signal.aborted) throw error;
     throw new MediaError("The server does not answer.");
   });
-  if (!response.ok) throw new MediaError(`The server answered ${response.status} for a part of the recording.`);
+  if (!response.ok)
+    throw new MediaError(`The server answered ${response.status} for a part of the recording.`);
   return response.arrayBuffer();
 }
 

@@ -6,6 +6,7 @@ import type { Idle } from "../core/idle.ts";
 import { idleAt, skipFrom } from "../core/idle.ts";
 import type { Frame, Gap, Init, Timeline } from "../core/timeline.ts";
 import { MediaBuffer } from "./buffer.ts";
+import { MediaClock } from "./clock.ts";
 import type { Addresses } from "./feeder.ts";
 import { Feeder } from "./feeder.ts";
 import type { Layers } from "./layers.ts";
@@ -20,7 +21,8 @@ import { Seeker } from "./seeker.ts";
  * - `gap`: `t` has no picture; a card says why
  * - `error`: media cannot be had; `retry` goes on from here
  */
-export type State = "loading" | "seeking" | "paused-ready" | "playing" | "waiting" | "gap" | "error";
+export type State =
+  "loading" | "seeking" | "paused-ready" | "playing" | "waiting" | "gap" | "error";
 
 /** The speeds offered, each within what browsers accept. */
 export const SPEEDS = [0.25, 0.5, 1, 1.5, 2, 4, 8, 16] as const;
@@ -30,8 +32,6 @@ const GAP_REST_MS = 1_500;
 const DRIFT_MS = 300;
 /** Media is aimed at the playhead this often while playing. */
 const AIM_MS = 500;
-/** Media that is late by this much is told. */
-const LATE_MS = 300;
 
 /** The element's duration lies this far behind the session's, so that its last frame is no end of media. */
 const TAIL_MS = 1_000;
@@ -61,6 +61,7 @@ export class Player {
 
   readonly #layers: Layers;
   readonly #source: Source;
+  readonly #clock: MediaClock;
   #timeline: Timeline;
   #idle: readonly Idle[] = [];
   #spared: Idle | undefined;
@@ -71,13 +72,12 @@ export class Player {
   #rest: ReturnType<typeof setTimeout> | undefined;
   #tick = 0;
   #aimed = 0;
-  /** When and where the media clock came to stand while playing. */
-  #stood: { readonly t: number; readonly at: number } | undefined;
 
   constructor(layers: Layers, timeline: Timeline, source: Source) {
     this.#layers = layers;
     this.#timeline = timeline;
     this.#source = source;
+    this.#clock = new MediaClock(layers.video);
   }
 
   get timeline(): Timeline {
@@ -88,7 +88,13 @@ export class Player {
   async open(t: number): Promise<void> {
     const buffer = await MediaBuffer.attach(this.#layers.video, this.#closed.signal);
     this.#buffer = buffer;
-    const feeder = new Feeder(buffer, this.#timeline, this.#source, () => this.#onAppend(), (error) => this.#fail(error));
+    const feeder = new Feeder(
+      buffer,
+      this.#timeline,
+      this.#source,
+      () => this.#onAppend(),
+      (error) => this.#fail(error),
+    );
     this.#feeder = feeder;
     this.#seeker = new Seeker({
       timeline: this.#timeline,
@@ -109,7 +115,8 @@ export class Player {
     void this.#buffer?.setDuration(timeline.duration + TAIL_MS);
     if (this.#feeder !== undefined) this.#feeder.timeline = timeline;
     if (this.#seeker !== undefined) this.#seeker.timeline = timeline;
-    if (this.state.value === "gap" && timeline.fragmentAt(this.t.value) >= 0) this.seek(this.t.value);
+    if (this.state.value === "gap" && timeline.fragmentAt(this.t.value) >= 0)
+      this.seek(this.t.value);
   }
 
   /** Where play may jump when `skipIdle` is on. */
@@ -132,7 +139,8 @@ export class Player {
     if (this.running.value) return;
     this.running.value = true;
     if (this.state.value === "error") return this.retry();
-    if (this.#timeline.frameAfter(this.t.value) === undefined && !this.#timeline.live) return this.#go(0);
+    if (this.#timeline.frameAfter(this.t.value) === undefined && !this.#timeline.live)
+      return this.#go(0);
     if (this.state.value === "gap") return this.#afterGap(0);
     this.#aim();
     if (this.state.value === "paused-ready") this.#start();
@@ -159,7 +167,8 @@ export class Player {
   step(direction: 1 | -1): void {
     this.pause();
     const from = this.frameT.value ?? this.t.value;
-    const frame = direction === 1 ? this.#timeline.frameAfter(from) : this.#timeline.frameBefore(from);
+    const frame =
+      direction === 1 ? this.#timeline.frameAfter(from) : this.#timeline.frameBefore(from);
     if (frame !== undefined) this.seek(frame.t);
   }
 
@@ -252,7 +261,8 @@ export class Player {
     if (!now && performance.now() - this.#aimed < AIM_MS) return;
     this.#aimed = performance.now();
     const t = this.t.value;
-    const next = this.skipIdle.value && this.running.value ? this.#idle.find((i) => i.to > t)?.to : undefined;
+    const next =
+      this.skipIdle.value && this.running.value ? this.#idle.find((i) => i.to > t)?.to : undefined;
     this.#feeder?.aim({ t, playing: this.running.value, rate: this.rate.value, next });
   }
 
@@ -260,7 +270,7 @@ export class Player {
     const { video } = this.#layers;
     video.playbackRate = this.rate.value;
     this.state.value = "playing";
-    this.#stood = undefined;
+    this.#clock.reset();
     void video.play().catch(() => undefined); // a pause that overtakes it rejects it
     cancelAnimationFrame(this.#tick);
     this.#tick = requestAnimationFrame((now) => this.#onTick(now));
@@ -269,7 +279,6 @@ export class Player {
   #stop(): void {
     clearTimeout(this.#rest);
     cancelAnimationFrame(this.#tick);
-    this.#stood = undefined;
     this.#layers.video.pause();
   }
 
@@ -282,12 +291,13 @@ export class Player {
 
   /** Follows the media clock; gaps, idle stretches and the end are met here. */
   #onTick(now: number): void {
-    const t = this.#mediaClock(now);
+    const { t, late } = this.#clock.read(now, this.#timeline, this.frameT.value);
     const frame = this.#timeline.frameAt(t);
     if (t >= this.#timeline.duration && !this.#timeline.live) return this.#finish();
     if (frame === undefined) return this.#enterGap(t);
     this.t.value = t;
-    if (t >= this.#timeline.duration) this.state.value = "waiting"; // at the live edge
+    const atLiveEdge = t >= this.#timeline.duration;
+    this.state.value = late || atLiveEdge ? "waiting" : "playing";
     const idle = this.skipIdle.value ? skipFrom(this.#idle, t, this.#spared) : undefined;
     if (idle !== undefined) {
       this.skipped.value = idle;
@@ -295,25 +305,6 @@ export class Player {
     }
     this.#aim();
     this.#tick = requestAnimationFrame((next) => this.#onTick(next));
-  }
-
-  /** The media clock; in the last frame before a hole, where the browser stops it, time goes on. */
-  #mediaClock(now: number): number {
-    const { video } = this.#layers;
-    const t = Math.floor(video.currentTime * 1000);
-    if (video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA && t !== this.#stood?.t) {
-      this.#stood = undefined;
-      this.state.value = "playing";
-      return t;
-    }
-    this.#stood ??= { t, at: now };
-    const stoodMs = now - this.#stood.at;
-    // The browser stops its clock some ms before the end, with the last frame already presented.
-    const frame = this.#timeline.frameAt(Math.max(t, this.frameT.value ?? t));
-    const last = frame !== undefined && (frame.end >= this.#timeline.duration || this.#timeline.frameAt(frame.end) === undefined);
-    if (last) return Math.min(frame.end, Math.floor(t + stoodMs * this.rate.value));
-    if (stoodMs > LATE_MS) this.state.value = "waiting";
-    return t;
   }
 
   #finish(): void {
@@ -347,4 +338,3 @@ export class Player {
     else this.#onFrame(presented);
   }
 }
-

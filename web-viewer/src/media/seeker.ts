@@ -119,7 +119,8 @@ export class Seeker {
     pending.seeks += 1;
     // Half a ms inside: starts are whole ms, so no rounding falls before the frame. Each further
     // try moves by a µs, since a seek to the same place may be taken for done.
-    const inside = Math.max(pending.frame.t, Math.min(Math.floor(pending.t), pending.frame.end - EDGE_MS)) + 0.5;
+    const inside =
+      Math.max(pending.frame.t, Math.min(Math.floor(pending.t), pending.frame.end - EDGE_MS)) + 0.5;
     this.#video.currentTime = inside / 1000 + pending.seeks * 1e-6;
   }
 
@@ -166,7 +167,8 @@ export class Seeker {
   async #bridge(pending: Pending, afterMs: number): Promise<void> {
     const { signal } = pending.abort;
     await wait(afterMs, signal);
-    if (signal.aborted || !(await this.#layers.loadStill(this.#stillUrl(pending.frame.t), signal))) return;
+    if (signal.aborted || !(await this.#layers.loadStill(this.#stillUrl(pending.frame.t), signal)))
+      return;
     this.#layers.show("still");
     await wait(GIVE_UP_MS - (performance.now() - pending.began), signal);
     if (!signal.aborted) this.#settle(pending, "still");

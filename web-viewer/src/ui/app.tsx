@@ -25,7 +25,15 @@ export function App(): JSX.Element {
   );
 }
 
-function Page({ page, id, more }: { page: string | undefined; id: string | undefined; more: string | undefined }): JSX.Element {
+function Page({
+  page,
+  id,
+  more,
+}: {
+  page: string | undefined;
+  id: string | undefined;
+  more: string | undefined;
+}): JSX.Element {
   if (page === undefined) return <Redirect to="/sessions" />;
   if (page === "sessions") return <SessionsPage />;
   if (page === "s" && id !== undefined) return <ReplayPage key={id} id={id} />;

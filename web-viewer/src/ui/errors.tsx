@@ -21,8 +21,14 @@ export function ErrorPage({ error, what }: { error: ApiError; what: string }): J
       <p>{text}</p>
       {error.tombstone !== undefined && <Stone stone={error.tombstone} />}
       <p class="buttons">
-        {retry === true && <button class="primary" onClick={() => location.reload()}>Retry</button>}
-        <a class="button" href="/sessions">All sessions</a>
+        {retry === true && (
+          <button class="primary" onClick={() => location.reload()}>
+            Retry
+          </button>
+        )}
+        <a class="button" href="/sessions">
+          All sessions
+        </a>
       </p>
     </main>
   );
@@ -31,13 +37,24 @@ export function ErrorPage({ error, what }: { error: ApiError; what: string }): J
 function wordsFor(error: ApiError, what: string): Words {
   switch (error.status) {
     case 0:
-      return { title: "No answer", text: `${error.message} Nothing is lost: the recording is kept on the server.`, retry: true };
+      return {
+        title: "No answer",
+        text: `${error.message} Nothing is lost: the recording is kept on the server.`,
+        retry: true,
+      };
     case 403:
       return { title: "Not allowed", text: `You have no right to see this ${what}.` };
     case 404:
-      return { title: "Not found", text: `There is no such ${what} here. It may be on its way: rows can arrive before their video.`, retry: true };
+      return {
+        title: "Not found",
+        text: `There is no such ${what} here. It may be on its way: rows can arrive before their video.`,
+        retry: true,
+      };
     case 410:
-      return { title: "Deleted", text: `This ${what} was deleted. What remains is the record of its deletion.` };
+      return {
+        title: "Deleted",
+        text: `This ${what} was deleted. What remains is the record of its deletion.`,
+      };
     default:
       return { title: "Something went wrong", text: visible(error.message), retry: true };
   }

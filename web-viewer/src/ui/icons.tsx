@@ -28,7 +28,9 @@ const SHAPES = {
       <path d="M10.2 10.2L14 14" />
     </>
   ),
-  link: <path d="M6.5 9.5l3-3M7 4.5l1.3-1.3a3 3 0 014.3 4.3L11.3 8.800M9 11.500l-1.3 1.300a3 3 0 01-4.3-4.300L4.7 7.2" />,
+  link: (
+    <path d="M6.5 9.5l3-3M7 4.5l1.3-1.3a3 3 0 014.3 4.3L11.3 8.800M9 11.500l-1.3 1.300a3 3 0 01-4.3-4.300L4.7 7.2" />
+  ),
   hold: <path d="M8 2v12M4.5 14h7M3 4.500h10M3 4.500L1.5 9h3zM13 4.500L11.5 9h3z" />,
   lock: (
     <>
@@ -67,7 +69,16 @@ export type IconName = keyof typeof SHAPES;
 
 export function Icon({ name }: { name: IconName }): JSX.Element {
   return (
-    <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.5">
+    <svg
+      class="icon"
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.5"
+    >
       {SHAPES[name]}
     </svg>
   );

@@ -14,12 +14,17 @@ export function useLoaded<T>(key: string, ask: (signal: AbortSignal) => Promise<
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   useEffect(() => {
     const abort = new AbortController();
-    setLoaded((before) => ("value" in before ? { state: "loading", value: before.value as T } : { state: "loading" }));
+    setLoaded((before) =>
+      "value" in before ? { state: "loading", value: before.value as T } : { state: "loading" },
+    );
     ask(abort.signal).then(
       (value) => abort.signal.aborted || setLoaded({ state: "ready", value }),
       (error: unknown) => {
         if (abort.signal.aborted) return;
-        setLoaded({ state: "error", error: error instanceof ApiError ? error : new ApiError(0, "viewer", String(error)) });
+        setLoaded({
+          state: "error",
+          error: error instanceof ApiError ? error : new ApiError(0, "viewer", String(error)),
+        });
       },
     );
     return () => abort.abort();

@@ -21,40 +21,64 @@ interface Place {
 
 export function EventPage({ id }: { id: string }): JSX.Element {
   return (
-    <Resolver what="event" name={id} ask={async (signal) => {
-      const found = await api.resolve({ event: id }, signal);
-      return found.map((c) => placeOf(c, { e: id }));
-    }} />
+    <Resolver
+      what="event"
+      name={id}
+      ask={async (signal) => {
+        const found = await api.resolve({ event: id }, signal);
+        return found.map((c) => placeOf(c, { e: id }));
+      }}
+    />
   );
 }
 
-export function TracePage({ trace, span }: { trace: string; span: string | undefined }): JSX.Element {
+export function TracePage({
+  trace,
+  span,
+}: {
+  trace: string;
+  span: string | undefined;
+}): JSX.Element {
   const traceId = hex(trace, 32);
   const spanId = span === undefined ? null : hex(span, 16);
   return (
-    <Resolver what={span === undefined ? "trace" : "span"} name={span === undefined ? trace : `${trace}/${span}`} ask={async (signal) => {
-      if (traceId === undefined || spanId === undefined) throw new ApiError(404, "bad_trace_id", "That is no trace id.");
-      const query = spanId === null ? { trace_id: traceId } : { trace_id: traceId, span_id: spanId };
-      const found = await api.resolve(query, signal);
-      return oneEach(found).map((c) => placeOf(c, { tab: "spans" }));
-    }} />
+    <Resolver
+      what={span === undefined ? "trace" : "span"}
+      name={span === undefined ? trace : `${trace}/${span}`}
+      ask={async (signal) => {
+        if (traceId === undefined || spanId === undefined)
+          throw new ApiError(404, "bad_trace_id", "That is no trace id.");
+        const query =
+          spanId === null ? { trace_id: traceId } : { trace_id: traceId, span_id: spanId };
+        const found = await api.resolve(query, signal);
+        return oneEach(found).map((c) => placeOf(c, { tab: "spans" }));
+      }}
+    />
   );
 }
 
 export function RunPage({ id }: { id: string }): JSX.Element {
   return (
-    <Resolver what="run" name={id} ask={async (signal) => {
-      const run = await api.run(id, signal);
-      return run.sessions.map((session: Session) => ({
-        url: `/s/${encodeURIComponent(session.id)}?t=0`,
-        title: titleOf(session),
-        about: `${utcDate(Date.parse(session.start))} ${utcTime(Date.parse(session.start))} UTC · ${clock(session.duration_ms)}`,
-      }));
-    }} />
+    <Resolver
+      what="run"
+      name={id}
+      ask={async (signal) => {
+        const run = await api.run(id, signal);
+        return run.sessions.map((session: Session) => ({
+          url: `/s/${encodeURIComponent(session.id)}?t=0`,
+          title: titleOf(session),
+          about: `${utcDate(Date.parse(session.start))} ${utcTime(Date.parse(session.start))} UTC · ${clock(session.duration_ms)}`,
+        }));
+      }}
+    />
   );
 }
 
-function Resolver(props: { what: string; name: string; ask: (signal: AbortSignal) => Promise<readonly Place[]> }): JSX.Element {
+function Resolver(props: {
+  what: string;
+  name: string;
+  ask: (signal: AbortSignal) => Promise<readonly Place[]>;
+}): JSX.Element {
   const loaded = useLoaded(`${props.what} ${props.name}`, props.ask);
   const places = loaded.state === "ready" ? loaded.value : undefined;
   const only = places?.length === 1 ? places[0] : undefined;
@@ -63,9 +87,14 @@ function Resolver(props: { what: string; name: string; ask: (signal: AbortSignal
   }, [only]);
 
   if (loaded.state === "error") return <ErrorPage error={loaded.error} what={props.what} />;
-  if (places?.length === 0) return <ErrorPage error={new ApiError(404, "not_found", "")} what={props.what} />;
+  if (places?.length === 0)
+    return <ErrorPage error={new ApiError(404, "not_found", "")} what={props.what} />;
   if (places === undefined || only !== undefined) {
-    return <main class="plain" id="main" tabIndex={-1} aria-busy="true"><p>Looking for the moment…</p></main>;
+    return (
+      <main class="plain" id="main" tabIndex={-1} aria-busy="true">
+        <p>Looking for the moment…</p>
+      </main>
+    );
   }
   return <Chooser what={props.what} places={places} />;
 }
@@ -74,7 +103,9 @@ function Chooser({ what, places }: { what: string; places: readonly Place[] }): 
   document.title = "Choose a moment · Playhead";
   return (
     <main class="plain" id="main" tabIndex={-1}>
-      <h1>This {what} leads to {places.length} moments</h1>
+      <h1>
+        This {what} leads to {places.length} moments
+      </h1>
       <ul class="places">
         {places.map((place) => (
           <li key={place.url}>

@@ -28,7 +28,15 @@ export function rewrite(url: string, how: "push" | "replace"): void {
 export function listen(): void {
   addEventListener("popstate", () => (route.value = read()));
   document.addEventListener("click", (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return;
     const link = event.target instanceof Element ? event.target.closest("a[href^='/']") : null;
     if (link === null || link.hasAttribute("download") || link.hasAttribute("target")) return;
     event.preventDefault();
@@ -37,12 +45,15 @@ export function listen(): void {
 }
 
 function read(): Route {
-  const path = location.pathname.split("/").filter(Boolean).map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
+  const path = location.pathname
+    .split("/")
+    .filter(Boolean)
+    .map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    });
   return { path, query: new URLSearchParams(location.search) };
 }

@@ -6,7 +6,11 @@ import type { JSX } from "preact";
 type Landmark = readonly [id: string, name: string];
 
 export const MAIN: readonly Landmark[] = [["main", "content"]];
-export const REPLAY: readonly Landmark[] = [["player", "player"], ["log", "log"], ["timeline", "timeline"]];
+export const REPLAY: readonly Landmark[] = [
+  ["player", "player"],
+  ["log", "log"],
+  ["timeline", "timeline"],
+];
 
 /** The landmarks of the open page. */
 export const landmarks = signal(MAIN);

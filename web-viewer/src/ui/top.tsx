@@ -14,12 +14,19 @@ export function TopBar({ page }: { page: string }): JSX.Element {
         </svg>
         Playhead
       </a>
-      <a href="/sessions" aria-current={page === "sessions" || page === "s" ? "page" : undefined}>Sessions</a>
+      <a href="/sessions" aria-current={page === "sessions" || page === "s" ? "page" : undefined}>
+        Sessions
+      </a>
       <span class="spacer" />
       <a class="button search" href="/sessions#search" aria-label="Search sessions">
         <Icon name="search" /> <span class="words">Search sessions</span> <kbd>/</kbd>
       </a>
-      <button class="icon-only" aria-label="Switch theme" title="Switch theme" onClick={switchTheme}>
+      <button
+        class="icon-only"
+        aria-label="Switch theme"
+        title="Switch theme"
+        onClick={switchTheme}
+      >
         <Icon name="theme" />
       </button>
     </nav>

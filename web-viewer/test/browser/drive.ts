@@ -13,7 +13,10 @@ export async function goTo(page: Page, t: number): Promise<void> {
 export async function standsAt(page: Page, t: number): Promise<void> {
   await page.waitForFunction((at) => {
     const data = document.querySelector<HTMLElement>(".stage")?.dataset;
-    return Number(data?.["t"]) === at && (data?.["state"] === "paused-ready" || data?.["state"] === "gap");
+    return (
+      Number(data?.["t"]) === at &&
+      (data?.["state"] === "paused-ready" || data?.["state"] === "gap")
+    );
   }, t);
 }
 

@@ -16,8 +16,18 @@ async function check(page: Page, t: number): Promise<void> {
   await standsAt(page, t);
   const stage = await shown(page);
   const expected = bench.codeAt(t);
-  if (expected === undefined) assert.deepEqual([stage.state, stage.layer, stage.frameT], ["gap", "none", null], `gap at ${t}`);
-  else assert.deepEqual({ code: stage.code, layer: stage.layer }, { code: expected, layer: "video" }, `frame at ${t}: ${JSON.stringify(stage)}`);
+  if (expected === undefined)
+    assert.deepEqual(
+      [stage.state, stage.layer, stage.frameT],
+      ["gap", "none", null],
+      `gap at ${t}`,
+    );
+  else
+    assert.deepEqual(
+      { code: stage.code, layer: stage.layer },
+      { code: expected, layer: "video" },
+      `frame at ${t}: ${JSON.stringify(stage)}`,
+    );
 }
 
 /** Random moments, and those a ms before, at and after each fragment's edges. */
@@ -32,7 +42,10 @@ function moments(count: number, seed: number): number[] {
 }
 
 test("a link opens paused on its exact frame, wherever it points", async () => {
-  for (const t of [0, 15_250, 39_999, 40_000, 131_500, 190_499, 190_500, 209_999, 225_000, 240_000, 258_000, 271_999]) {
+  for (const t of [
+    0, 15_250, 39_999, 40_000, 131_500, 190_499, 190_500, 209_999, 225_000, 240_000, 258_000,
+    271_999,
+  ]) {
     const { page, faults } = await bench.page();
     await openAt(page, `${bench.origin}/s/film?t=${t / 1000}`);
     await check(page, t);
@@ -55,7 +68,9 @@ test("160 random seeks while paused show the exact frame, with answers out of or
   }
   bench.server.latency = () => 0;
   times.sort((a, b) => a - b);
-  console.log(`seek with the dialog and 0–120 ms network: p50 ${times[80]?.toFixed(0)} ms, p95 ${times[152]?.toFixed(0)} ms`);
+  console.log(
+    `seek with the dialog and 0–120 ms network: p50 ${times[80]?.toFixed(0)} ms, p95 ${times[152]?.toFixed(0)} ms`,
+  );
   assert.deepEqual(faults, []);
   await page.context().close();
 });
@@ -80,9 +95,16 @@ test("seeks that overtake each other end on the newest", async () => {
     const targets = moments(8, 100 + round);
     const box = await page.locator(".slider").boundingBox();
     for (const t of targets) {
-      await page.mouse.click((box?.x ?? 0) + ((box?.width ?? 0) * t) / bench.film.duration, (box?.y ?? 0) + 20);
+      await page.mouse.click(
+        (box?.x ?? 0) + ((box?.width ?? 0) * t) / bench.film.duration,
+        (box?.y ?? 0) + 20,
+      );
     }
-    await page.waitForFunction(() => ["paused-ready", "gap"].includes(document.querySelector<HTMLElement>(".stage")?.dataset["state"] ?? ""));
+    await page.waitForFunction(() =>
+      ["paused-ready", "gap"].includes(
+        document.querySelector<HTMLElement>(".stage")?.dataset["state"] ?? "",
+      ),
+    );
     await check(page, (await shown(page)).t);
   }
   bench.server.latency = () => 0;
@@ -104,9 +126,14 @@ test("frames while playing are the recorded ones in order, and 40 seeks while pl
     // The compositor may be a frame ahead of what it has told.
     const at = all.findLastIndex((s) => s.t <= during.t);
     const near = all.slice(Math.max(0, at - 3), at + 2).map((s) => s.code);
-    if (during.layer === "video") assert.ok(near.includes(during.code ?? -1), `playing ${JSON.stringify(during)} near ${near}`);
+    if (during.layer === "video")
+      assert.ok(near.includes(during.code ?? -1), `playing ${JSON.stringify(during)} near ${near}`);
     await page.keyboard.press("k");
-    await page.waitForFunction(() => ["paused-ready", "gap"].includes(document.querySelector<HTMLElement>(".stage")?.dataset["state"] ?? ""));
+    await page.waitForFunction(() =>
+      ["paused-ready", "gap"].includes(
+        document.querySelector<HTMLElement>(".stage")?.dataset["state"] ?? "",
+      ),
+    );
     await check(page, (await shown(page)).t);
   }
   await page.context().close();
@@ -115,10 +142,22 @@ test("frames while playing are the recorded ones in order, and 40 seeks while pl
 test("frame steps move by exactly one frame, in both directions and over edges", async () => {
   const { page } = await bench.page();
   const all = bench.film.placed.flatMap(samplesOf);
-  const starts = [all.findIndex((s) => s.t === 40_000) - 3, all.findIndex((s) => s.t === 240_000) - 3, all.findIndex((s) => s.t === 225_000) - 2];
+  const starts = [
+    all.findIndex((s) => s.t === 40_000) - 3,
+    all.findIndex((s) => s.t === 240_000) - 3,
+    all.findIndex((s) => s.t === 225_000) - 2,
+  ];
   for (const start of starts) {
     await openAt(page, `${bench.origin}/s/film?t=${(all[start]?.t ?? 0) / 1000}`);
-    for (const [key, by] of [[".", 1], [".", 2], [".", 3], [".", 4], [",", 3], [",", 2], [",", 1]] as const) {
+    for (const [key, by] of [
+      [".", 1],
+      [".", 2],
+      [".", 3],
+      [".", 4],
+      [",", 3],
+      [",", 2],
+      [",", 1],
+    ] as const) {
       await page.keyboard.press(key);
       await check(page, all[start + by]?.t ?? -1);
     }
@@ -135,11 +174,17 @@ test("what is composed on the screen is the same picture", async () => {
     await standsAt(page, t);
     const png = await page.locator(".picture").screenshot();
     const blocks = await reader.evaluate(async (base64) => {
-      const image = await createImageBitmap(new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]));
+      const image = await createImageBitmap(
+        new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]),
+      );
       const canvas = new OffscreenCanvas(image.width, image.height);
       const g = canvas.getContext("2d") as OffscreenCanvasRenderingContext2D;
       g.drawImage(image, 0, 0);
-      return Array.from({ length: 20 }, (_, i) => g.getImageData(Math.floor(((i + 0.5) * image.width) / 20), 7, 1, 1).data[0] as number);
+      return Array.from(
+        { length: 20 },
+        (_, i) =>
+          g.getImageData(Math.floor(((i + 0.5) * image.width) / 20), 7, 1, 1).data[0] as number,
+      );
     }, png.toString("base64"));
     assert.equal(decode(blocks), bench.codeAt(t), `screen at ${t}`);
   }

@@ -14,7 +14,16 @@ import { Fixture } from "../fixture/server.ts";
 
 const CACHE = "node_modules/.cache";
 const SOURCES = ["film", "h264", "mp4", "paint"].map((name) => `test/fixture/${name}.ts`);
-const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 /** A served film and a browser; each test file has ports of its own. */
 export class Bench {
@@ -34,15 +43,22 @@ export class Bench {
 
   /** A page in a context of its own. `faults` collects what no page may do: errors, refusals by CSP, foreign requests. */
   async page(options: BrowserContextOptions = {}): Promise<{ page: Page; faults: string[] }> {
-    const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    const context = await this.browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      ...options,
+    });
     const page = await context.newPage();
     const faults: string[] = [];
     page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
     page.on("pageerror", (error) => faults.push(String(error)));
-    page.on("dialog", (dialog) => (faults.push(`dialog ${dialog.message()}`), void dialog.dismiss()));
+    page.on(
+      "dialog",
+      (dialog) => (faults.push(`dialog ${dialog.message()}`), void dialog.dismiss()),
+    );
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(this.origin) && !url.startsWith("blob:") && !url.startsWith("data:")) faults.push(`request to ${url}`);
+      if (!url.startsWith(this.origin) && !url.startsWith("blob:") && !url.startsWith("data:"))
+        faults.push(`request to ${url}`);
     });
     return { page, faults };
   }
@@ -59,7 +75,10 @@ export class Bench {
 }
 
 async function filmed(): Promise<Film> {
-  const key = createHash("sha256").update(SOURCES.map((file) => readFileSync(file)).join()).digest("hex").slice(0, 16);
+  const key = createHash("sha256")
+    .update(SOURCES.map((file) => readFileSync(file)).join())
+    .digest("hex")
+    .slice(0, 16);
   const path = `${CACHE}/film-${key}`;
   try {
     // Deserialised bytes come as Uint8Array; the fixture writes them as they are.
@@ -90,15 +109,28 @@ export interface Shown {
 export async function shown(page: Page): Promise<Shown> {
   const { blocks, ...rest } = await page.evaluate((count) => {
     const stage = document.querySelector<HTMLElement>(".stage") as HTMLElement;
-    const layers = [...stage.querySelectorAll<HTMLVideoElement | HTMLCanvasElement | HTMLImageElement>(".picture > video, .picture > canvas, .picture > img")];
+    const layers = [
+      ...stage.querySelectorAll<HTMLVideoElement | HTMLCanvasElement | HTMLImageElement>(
+        ".picture > video, .picture > canvas, .picture > img",
+      ),
+    ];
     const layer = layers.find((element) => element.style.visibility === "visible");
     const canvas = document.createElement("canvas");
-    const [w, h] = layer instanceof HTMLVideoElement ? [layer.videoWidth, layer.videoHeight] : layer instanceof HTMLImageElement ? [layer.naturalWidth, layer.naturalHeight] : [layer?.width ?? 0, layer?.height ?? 0];
+    const [w, h] =
+      layer instanceof HTMLVideoElement
+        ? [layer.videoWidth, layer.videoHeight]
+        : layer instanceof HTMLImageElement
+          ? [layer.naturalWidth, layer.naturalHeight]
+          : [layer?.width ?? 0, layer?.height ?? 0];
     canvas.width = Math.max(1, w);
     canvas.height = Math.max(1, h);
     const g = canvas.getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D;
     if (layer !== undefined) g.drawImage(layer, 0, 0);
-    const blocks = Array.from({ length: count }, (_, i) => g.getImageData(Math.floor(((i + 0.5) * canvas.width) / count), 7, 1, 1).data[0] as number);
+    const blocks = Array.from(
+      { length: count },
+      (_, i) =>
+        g.getImageData(Math.floor(((i + 0.5) * canvas.width) / count), 7, 1, 1).data[0] as number,
+    );
     return {
       state: stage.dataset["state"] ?? "",
       t: Number(stage.dataset["t"]),

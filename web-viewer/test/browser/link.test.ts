@@ -11,7 +11,8 @@ let bench: Bench;
 before(async () => (bench = await Bench.open(18102)));
 after(() => bench.close());
 
-const selected = (page: Page): Promise<string | null> => page.locator('.row[aria-selected="true"]').getAttribute("data-event");
+const selected = (page: Page): Promise<string | null> =>
+  page.locator('.row[aria-selected="true"]').getAttribute("data-event");
 
 /** Opens `path` in a context of its own; it must stand at `t` on the right frame. */
 async function check(path: string, t: number): Promise<Page> {
@@ -23,8 +24,18 @@ async function check(path: string, t: number): Promise<Page> {
 }
 
 test("each form of t opens the same frame", async () => {
-  for (const form of ["15.25", "15.250", "0:15.25", "15s", "0m15.25s", "2026-11-30T08:58:27.250Z"]) {
-    const page = await check(`/s/film?t=${encodeURIComponent(form)}`, form === "15s" ? 15_000 : 15_250);
+  for (const form of [
+    "15.25",
+    "15.250",
+    "0:15.25",
+    "15s",
+    "0m15.25s",
+    "2026-11-30T08:58:27.250Z",
+  ]) {
+    const page = await check(
+      `/s/film?t=${encodeURIComponent(form)}`,
+      form === "15s" ? 15_000 : 15_250,
+    );
     await page.context().close();
   }
 });
@@ -76,7 +87,21 @@ test("a span's link opens at its row, a trace of two sessions offers both, a bad
   await page.goto(`${bench.origin}/t/nonsense`);
   await page.getByRole("heading", { name: "Not found" }).waitFor();
   await page.goto(`${bench.origin}/r/run-7`);
-  assert.equal(await page.locator(".places a").count().then((n) => n || page.locator(".places a").first().waitFor().then(() => 2)), 2);
+  assert.equal(
+    await page
+      .locator(".places a")
+      .count()
+      .then(
+        (n) =>
+          n ||
+          page
+            .locator(".places a")
+            .first()
+            .waitFor()
+            .then(() => 2),
+      ),
+    2,
+  );
   await page.context().close();
 });
 
@@ -87,7 +112,9 @@ test("wherever it is paused, the address opens the same frame elsewhere", async 
     await page.keyboard.press("Space");
     await settled(page, "playing");
     const before = page.url();
-    await page.waitForFunction(() => Number(document.querySelector<HTMLElement>(".stage")?.dataset["t"]) % 1000 > 500);
+    await page.waitForFunction(
+      () => Number(document.querySelector<HTMLElement>(".stage")?.dataset["t"]) % 1000 > 500,
+    );
     assert.equal(page.url(), before, "the address changed while playing");
     await page.keyboard.press("Space");
     await settled(page);
@@ -151,7 +178,10 @@ test("times are utc in any zone, and local time says so", async () => {
     assert.equal(await page.locator('[data-event="ev-03"] .mono').innerText(), "08:58:27.250");
     await page.keyboard.press("u");
     await page.keyboard.press("u");
-    assert.match(await page.locator(".chip").innerText(), timezoneId === "Asia/Kolkata" ? /^14:28:27\.250 local$/ : /^05:28:27\.250 local$/);
+    assert.match(
+      await page.locator(".chip").innerText(),
+      timezoneId === "Asia/Kolkata" ? /^14:28:27\.250 local$/ : /^05:28:27\.250 local$/,
+    );
     await page.context().close();
   }
 });

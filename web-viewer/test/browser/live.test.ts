@@ -18,7 +18,10 @@ test("a live session waits at its edge and goes on when more comes", async () =>
   const edge = (await shown(page)).t;
   assert.ok(edge <= 14_000, String(edge));
   bench.server.liveUntil = 30_000;
-  await page.waitForFunction((t) => Number(document.querySelector<HTMLElement>(".stage")?.dataset["t"]) > t + 1_000, edge);
+  await page.waitForFunction(
+    (t) => Number(document.querySelector<HTMLElement>(".stage")?.dataset["t"]) > t + 1_000,
+    edge,
+  );
   await page.keyboard.press("Space");
   await settled(page);
   const stage = await shown(page);

@@ -9,7 +9,14 @@ import { openAt, standsAt } from "./drive.ts";
 import { Bench, settled, shown } from "./harness.ts";
 
 const AXE = readFileSync("node_modules/axe-core/axe.min.js", "utf8");
-const PAGES = ["/sessions", "/s/film?t=15.25&e=ev-03", "/s/film?t=217.5", "/s/film?t=1&tab=notes", "/s/gone", "/r/run-7"];
+const PAGES = [
+  "/sessions",
+  "/s/film?t=15.25&e=ev-03",
+  "/s/film?t=217.5",
+  "/s/film?t=1&tab=notes",
+  "/s/gone",
+  "/r/run-7",
+];
 
 let bench: Bench;
 before(async () => (bench = await Bench.open(18103)));
@@ -17,7 +24,8 @@ after(() => bench.close());
 
 async function ready(page: Page, path: string): Promise<void> {
   await page.goto(bench.origin + path);
-  if (path.startsWith("/s/film")) await page.waitForSelector('[data-state="paused-ready"], [data-state="gap"]');
+  if (path.startsWith("/s/film"))
+    await page.waitForSelector('[data-state="paused-ready"], [data-state="gap"]');
   else await page.locator("h1").first().waitFor();
   await page.waitForLoadState("networkidle");
 }
@@ -25,12 +33,20 @@ async function ready(page: Page, path: string): Promise<void> {
 test("axe finds no violation on any page, in both themes, wide and narrow", async () => {
   for (const colorScheme of ["light", "dark"] as const) {
     for (const width of [1440, 390]) {
-      const { page } = await bench.page({ colorScheme, viewport: { width, height: 844 }, bypassCSP: true });
+      const { page } = await bench.page({
+        colorScheme,
+        viewport: { width, height: 844 },
+        bypassCSP: true,
+      });
       for (const path of PAGES) {
         await ready(page, path);
         await page.evaluate(AXE);
-        const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run());
-        const found = violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join("; ")}`);
+        const { violations } = await page.evaluate(() =>
+          (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run(),
+        );
+        const found = violations.map(
+          (v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join("; ")}`,
+        );
         assert.deepEqual(found, [], `${path} ${colorScheme} ${width}`);
       }
       await page.context().close();
@@ -43,7 +59,9 @@ test("no page scrolls sideways, down to 360 px", async () => {
     const { page } = await bench.page({ viewport: { width, height: 800 } });
     for (const path of PAGES) {
       await ready(page, path);
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      const over = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
       assert.equal(over, 0, `${path} at ${width}`);
     }
     await page.context().close();
@@ -91,7 +109,10 @@ test("the slider tells its place in words and moves by keys", async () => {
   const { page } = await bench.page();
   await openAt(page, `${bench.origin}/s/film?t=61`);
   const slider = page.getByRole("slider", { name: "Seek" });
-  assert.equal(await slider.getAttribute("aria-valuetext"), "1 minute 1 second of 4 minutes 32 seconds, 08:59:13 UTC");
+  assert.equal(
+    await slider.getAttribute("aria-valuetext"),
+    "1 minute 1 second of 4 minutes 32 seconds, 08:59:13 UTC",
+  );
   assert.equal(await slider.getAttribute("aria-valuemax"), "272");
   await slider.focus();
   await page.keyboard.press("PageUp");
@@ -112,14 +133,19 @@ test("the filter narrows the rows and keeps the selection", async () => {
   await page.locator("summary", { hasText: "Outcome" }).click();
   await page.getByLabel("Blocked", { exact: true }).check();
   await page.waitForFunction(() => document.querySelectorAll(".row").length === 3);
-  assert.equal(await page.locator('.row[aria-selected="true"]').getAttribute("data-event"), "ev-03");
+  assert.equal(
+    await page.locator('.row[aria-selected="true"]').getAttribute("data-event"),
+    "ev-03",
+  );
   await page.context().close();
 });
 
 test("a hundred thousand rows stay light, and the last one is reached by End", async () => {
   const { page } = await bench.page();
   await openAt(page, `${bench.origin}/s/many?t=30`);
-  await page.waitForFunction(() => document.querySelector(".row")?.getAttribute("aria-setsize") === "100000");
+  await page.waitForFunction(
+    () => document.querySelector(".row")?.getAttribute("aria-setsize") === "100000",
+  );
   const list = page.getByRole("listbox");
   await list.hover();
   for (let i = 0; i < 10; i += 1) await page.mouse.wheel(0, 40_000);
@@ -139,7 +165,9 @@ test("a hundred thousand rows stay light, and the last one is reached by End", a
     return performance.now() - began;
   });
   console.log(`filter of 100 000 rows: ${worst.toFixed(0)} ms`);
-  await page.waitForFunction(() => document.querySelector(".row")?.getAttribute("aria-setsize") === "10000");
+  await page.waitForFunction(
+    () => document.querySelector(".row")?.getAttribute("aria-setsize") === "10000",
+  );
   await page.context().close();
 });
 
@@ -161,7 +189,8 @@ test("while playing the current row stays in view; a wheel turn stops that, Y st
 test("the theme follows the system until it is switched, and stays switched", async () => {
   const { page } = await bench.page({ colorScheme: "dark" });
   await page.goto(`${bench.origin}/sessions`);
-  const theme = (): Promise<string | undefined> => page.evaluate(() => document.documentElement.dataset["theme"]);
+  const theme = (): Promise<string | undefined> =>
+    page.evaluate(() => document.documentElement.dataset["theme"]);
   assert.equal(await theme(), "dark");
   await page.getByRole("button", { name: "Switch theme" }).click();
   assert.equal(await theme(), "light");
@@ -182,5 +211,8 @@ test("a cold deep link is soon on its exact frame", async () => {
   }
   times.sort((a, b) => a - b);
   console.log(`deep link, cold: p50 ${times[5]?.toFixed(0)} ms, worst ${times[9]?.toFixed(0)} ms`);
-  assert.ok((times[5] ?? Infinity) < 2_500, "far above the goal of 1 s, for machines that do other work meanwhile");
+  assert.ok(
+    (times[5] ?? Infinity) < 2_500,
+    "far above the goal of 1 s, for machines that do other work meanwhile",
+  );
 });

@@ -19,7 +19,10 @@ async function open(t: number): Promise<Page> {
 }
 
 const tAfter = (page: Page, t: number): Promise<unknown> =>
-  page.waitForFunction((at) => Number(document.querySelector<HTMLElement>(".stage")?.dataset["t"]) > at, t);
+  page.waitForFunction(
+    (at) => Number(document.querySelector<HTMLElement>(".stage")?.dataset["t"]) > at,
+    t,
+  );
 
 test("space plays and pauses, J and L move ten seconds, < and > change the speed", async () => {
   const page = await open(5_000);
@@ -57,7 +60,10 @@ test("a paused seek into a gap rests there, on a plate without a stale frame", a
   const page = await open(3_000);
   await goTo(page, 217_000);
   await settled(page, "gap");
-  assert.deepEqual({ ...(await shown(page)), code: null }, { state: "gap", t: 217_000, frameT: null, layer: "none", code: null });
+  assert.deepEqual(
+    { ...(await shown(page)), code: null },
+    { state: "gap", t: 217_000, frameT: null, layer: "none", code: null },
+  );
   await page.getByRole("button", { name: "Continue after gap" }).click();
   await standsAt(page, 225_000);
   assert.equal((await shown(page)).code, bench.codeAt(225_000));

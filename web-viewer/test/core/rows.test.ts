@@ -3,18 +3,58 @@ import { test } from "node:test";
 
 import { actionOf, BINDINGS } from "../../src/core/keys.ts";
 import { glyphs, heat, ticks } from "../../src/core/lanes.ts";
-import { countOutcomes, currentRow, filterRows, readRows, stepRow, waits } from "../../src/core/rows.ts";
+import {
+  countOutcomes,
+  currentRow,
+  filterRows,
+  readRows,
+  stepRow,
+  waits,
+} from "../../src/core/rows.ts";
 
-const COLUMNS = ["id", "t", "utc", "kind", "outcome", "text", "source", "actor", "decided_by", "trace_id", "span_id", "origin", "data"];
+const COLUMNS = [
+  "id",
+  "t",
+  "utc",
+  "kind",
+  "outcome",
+  "text",
+  "source",
+  "actor",
+  "decided_by",
+  "trace_id",
+  "span_id",
+  "origin",
+  "data",
+];
 
 function rows(...list: readonly (readonly [t: number, outcome: string | null, text: string])[]) {
   return readRows({
     columns: COLUMNS,
-    rows: list.map(([t, outcome, text], i) => [`e${i}`, t, "2026-11-30T09:00:00.000Z", "log", outcome, text, "proxy", null, null, null, null, "row", null]),
+    rows: list.map(([t, outcome, text], i) => [
+      `e${i}`,
+      t,
+      "2026-11-30T09:00:00.000Z",
+      "log",
+      outcome,
+      text,
+      "proxy",
+      null,
+      null,
+      null,
+      null,
+      "row",
+      null,
+    ]),
   });
 }
 
-const SAMPLE = rows([1_000, null, "Opened"], [2_000, "asked", "Pay invoice"], [2_000, "blocked", "Pay INVOICE now"], [9_000, "allowed", "Closed"]);
+const SAMPLE = rows(
+  [1_000, null, "Opened"],
+  [2_000, "asked", "Pay invoice"],
+  [2_000, "blocked", "Pay INVOICE now"],
+  [9_000, "allowed", "Closed"],
+);
 
 test("columns are found by name and unexpected cells read as empty", () => {
   const [row] = readRows({ columns: ["t", "id", "new"], rows: [[5, "a", 1]] });
@@ -38,7 +78,8 @@ test("steps go to the next row in time and can look for one kind", () => {
 });
 
 test("a filter needs every word and one of the outcomes", () => {
-  const ids = (query: string, ...outcomes: ("asked" | "blocked")[]): string[] => filterRows(SAMPLE, query, new Set(outcomes)).map((row) => row.id);
+  const ids = (query: string, ...outcomes: ("asked" | "blocked")[]): string[] =>
+    filterRows(SAMPLE, query, new Set(outcomes)).map((row) => row.id);
   assert.deepEqual(ids("invoice"), ["e1", "e2"]);
   assert.deepEqual(ids("now invoice"), ["e2"]);
   assert.deepEqual(ids("", "asked", "blocked"), ["e1", "e2"]);
@@ -46,24 +87,45 @@ test("a filter needs every word and one of the outcomes", () => {
 });
 
 test("the strongest outcome stands for a column", () => {
-  assert.deepEqual(glyphs(SAMPLE, (t) => t / 100, 100, 12), [
-    { x: 10, outcome: "recorded", count: 1 },
-    { x: 20, outcome: "blocked", count: 2 },
-    { x: 90, outcome: "allowed", count: 1 },
-  ]);
+  assert.deepEqual(
+    glyphs(SAMPLE, (t) => t / 100, 100, 12),
+    [
+      { x: 10, outcome: "recorded", count: 1 },
+      { x: 20, outcome: "blocked", count: 2 },
+      { x: 90, outcome: "allowed", count: 1 },
+    ],
+  );
 });
 
 test("heat is the root of input and half the changed share", () => {
-  const density = { from: 0, to: 4_000, n: 4, lanes: { activity: [0, 1000, 500, 0], input: [0, 0, 0, 5] } };
-  assert.deepEqual([...heat(density, 4, 0, 4_000)].map((v) => Math.round(v * 100)), [0, 71, 50, 100]);
+  const density = {
+    from: 0,
+    to: 4_000,
+    n: 4,
+    lanes: { activity: [0, 1000, 500, 0], input: [0, 0, 0, 5] },
+  };
+  assert.deepEqual(
+    [...heat(density, 4, 0, 4_000)].map((v) => Math.round(v * 100)),
+    [0, 71, 50, 100],
+  );
 });
 
 test("ruler ticks are round in utc and far enough apart", () => {
-  assert.deepEqual(ticks(0, 60_000, 7_000, 600, 80), [3_000, 13_000, 23_000, 33_000, 43_000, 53_000]);
+  assert.deepEqual(
+    ticks(0, 60_000, 7_000, 600, 80),
+    [3_000, 13_000, 23_000, 33_000, 43_000, 53_000],
+  );
 });
 
 test("keys act by setting and leave browser chords alone", () => {
-  const press = (key: string, more = {}) => ({ key, shiftKey: false, altKey: false, ctrlKey: false, metaKey: false, ...more });
+  const press = (key: string, more = {}) => ({
+    key,
+    shiftKey: false,
+    altKey: false,
+    ctrlKey: false,
+    metaKey: false,
+    ...more,
+  });
   assert.equal(actionOf(press("k"), "on"), "toggle");
   assert.equal(actionOf(press("K"), "on"), "toggle");
   assert.equal(actionOf(press(" "), "on"), "toggle");
@@ -81,9 +143,38 @@ test("keys act by setting and leave browser chords alone", () => {
 });
 
 test("an asking and its decision are tied by their request", () => {
-  const cells = (id: string, t: number, outcome: string, request: string): unknown[] => [id, t, "", "log", outcome, "x", "", null, null, null, null, null, { request }];
-  const list = readRows({ columns: COLUMNS, rows: [cells("a", 1, "asked", "r1"), cells("b", 2, "asked", "r2"), cells("c", 5, "allowed", "r1"), cells("d", 9, "blocked", "r2"), cells("e", 10, "allowed", "r1")] });
-  assert.deepEqual(waits(list).map(({ asked, decided }) => [asked.id, decided.id]), [["a", "c"], ["b", "d"]]);
+  const cells = (id: string, t: number, outcome: string, request: string): unknown[] => [
+    id,
+    t,
+    "",
+    "log",
+    outcome,
+    "x",
+    "",
+    null,
+    null,
+    null,
+    null,
+    null,
+    { request },
+  ];
+  const list = readRows({
+    columns: COLUMNS,
+    rows: [
+      cells("a", 1, "asked", "r1"),
+      cells("b", 2, "asked", "r2"),
+      cells("c", 5, "allowed", "r1"),
+      cells("d", 9, "blocked", "r2"),
+      cells("e", 10, "allowed", "r1"),
+    ],
+  });
+  assert.deepEqual(
+    waits(list).map(({ asked, decided }) => [asked.id, decided.id]),
+    [
+      ["a", "c"],
+      ["b", "d"],
+    ],
+  );
 });
 
 test("an event without words of its own is described", () => {

@@ -7,11 +7,18 @@ import { oneLine, visible } from "../../src/core/text.ts";
 import { bytes, clock, seconds, span, spoken, utcRange, utcTime } from "../../src/core/time.ts";
 
 const START = Date.parse("2026-11-30T08:58:12.000Z");
-const anchor = (t: number, utc: number, step = false) => ({ t, utc: new Date(utc).toISOString(), error_ms: null, step });
+const anchor = (t: number, utc: number, step = false) => ({
+  t,
+  utc: new Date(utc).toISOString(),
+  error_ms: null,
+  step,
+});
 
 test("each form of t= names the same moment", () => {
-  const check = (text: string, t: number): void => assert.deepEqual(parseMoment(text), { clock: "media", t }, text);
-  for (const text of ["951.25", "15:51.250", "15m51.25s", "0:15:51.25", " 951.2509 "]) check(text, 951_250);
+  const check = (text: string, t: number): void =>
+    assert.deepEqual(parseMoment(text), { clock: "media", t }, text);
+  for (const text of ["951.25", "15:51.250", "15m51.25s", "0:15:51.25", " 951.2509 "])
+    check(text, 951_250);
   check("0.57", 570);
   check("2h", 7_200_000);
   check("90m", 5_400_000);
@@ -20,7 +27,19 @@ test("each form of t= names the same moment", () => {
 });
 
 test("what is no time is refused", () => {
-  for (const text of ["", "-1", "abc", "1:2:3:4", "5x", "1e3", "s", "h", "2026-11-30", "2026-13-40T00:00:00Z", "1:75"]) {
+  for (const text of [
+    "",
+    "-1",
+    "abc",
+    "1:2:3:4",
+    "5x",
+    "1e3",
+    "s",
+    "h",
+    "2026-11-30",
+    "2026-13-40T00:00:00Z",
+    "1:75",
+  ]) {
     assert.equal(parseMoment(text), undefined, text);
   }
 });
@@ -55,8 +74,15 @@ test("utc that occurs twice gives both moments, and one that was skipped gives t
 });
 
 test("t to utc and back is the identity where utc does not repeat", () => {
-  const map = new ClockMap([anchor(0, START), anchor(10_000, START + 10_007), anchor(20_000, START + 19_990)], 0);
-  for (let t = 0; t < 30_000; t += 97) assert.ok(map.momentsAt(map.utcAt(t)).some((back) => Math.abs(back - t) <= 1), String(t));
+  const map = new ClockMap(
+    [anchor(0, START), anchor(10_000, START + 10_007), anchor(20_000, START + 19_990)],
+    0,
+  );
+  for (let t = 0; t < 30_000; t += 97)
+    assert.ok(
+      map.momentsAt(map.utcAt(t)).some((back) => Math.abs(back - t) <= 1),
+      String(t),
+    );
 });
 
 test("a session without anchors counts from its start", () => {

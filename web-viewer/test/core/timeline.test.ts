@@ -9,7 +9,16 @@ import { Timeline } from "../../src/core/timeline.ts";
 /** A fragment of `samples` frames, `every` ms apart. */
 function fragment(t: number, samples: number, every: number, seq = 1): Fragment {
   const starts = Array.from({ length: samples }, (_, i) => t + i * every);
-  return { seq, fragment: 0, t, dur: samples * every, at: null, to: null, bytes: 1_000, samples: starts };
+  return {
+    seq,
+    fragment: 0,
+    t,
+    dur: samples * every,
+    at: null,
+    to: null,
+    bytes: 1_000,
+    samples: starts,
+  };
 }
 
 /** 0–4 s active, 4–64 s still, 64–68 s active, gap 68–80 s, 80–84 s active in another size. */
@@ -21,14 +30,20 @@ function sample(live = false): Timeline {
       { seq: 1, codec: "avc1", width: 640, height: 400, crop: null },
       { seq: 2, codec: "avc1", width: 642, height: 402, crop: [0, 0, 641, 401] },
     ],
-    fragments: [fragment(64_000, 40, 100), fragment(0, 40, 100), fragment(4_000, 60, 1_000), fragment(80_000, 40, 100, 2)],
+    fragments: [
+      fragment(64_000, 40, 100),
+      fragment(0, 40, 100),
+      fragment(4_000, 60, 1_000),
+      fragment(80_000, 40, 100, 2),
+    ],
     gaps: [{ from: 68_000, to: 80_000, reason: "disconnected" }],
   });
 }
 
 test("the frame at t is the sample with the greatest start at or before it", () => {
   const timeline = sample();
-  const check = (t: number, frame: number | undefined): void => assert.equal(timeline.frameAt(t)?.t, frame, String(t));
+  const check = (t: number, frame: number | undefined): void =>
+    assert.equal(timeline.frameAt(t)?.t, frame, String(t));
   check(0, 0);
   check(99, 0);
   check(100, 100);
@@ -61,7 +76,13 @@ test("frame steps cross fragments and gaps", () => {
 test("a span without picture says why", () => {
   assert.deepEqual(sample().gapAt(70_000), { from: 68_000, to: 80_000, reason: "disconnected" });
   assert.equal(sample().gapAt(66_000), undefined);
-  const bare = new Timeline({ duration_ms: 9_000, live: true, inits: [], fragments: [fragment(1_000, 4, 1_000)], gaps: [] });
+  const bare = new Timeline({
+    duration_ms: 9_000,
+    live: true,
+    inits: [],
+    fragments: [fragment(1_000, 4, 1_000)],
+    gaps: [],
+  });
   assert.deepEqual(bare.gapAt(500), { from: 0, to: 1_000, reason: "no-picture" });
   assert.deepEqual(bare.gapAt(6_000), { from: 5_000, to: 9_000, reason: "not-yet" });
 });
@@ -76,7 +97,10 @@ test("the fragment under the playhead comes first, then those ahead, then the on
   assert.deepEqual(wanted(timeline, { t: 64_500, playing: false, rate: 1 }), [2, 1]);
   assert.deepEqual(wanted(timeline, { t: 66_000, playing: true, rate: 1 }), [2, 3]);
   assert.deepEqual(wanted(timeline, { t: 70_000, playing: false, rate: 1 }), [3]);
-  assert.deepEqual(wanted(timeline, { t: 1_000, playing: false, rate: 1, next: 80_000 }), [0, 3, 1]);
+  assert.deepEqual(
+    wanted(timeline, { t: 1_000, playing: false, rate: 1, next: 80_000 }),
+    [0, 3, 1],
+  );
 });
 
 test("media further than two minutes away may go", () => {

@@ -15,7 +15,11 @@ import { dialog } from "./dialogs.tsx";
 const LEAD_IN_MS = 3_000;
 
 /** Selects a row and goes to its moment; Back returns to where one was. */
-export function activate(replay: Replay, row: Row, how: "seek" | "select" | "play-before" = "seek"): void {
+export function activate(
+  replay: Replay,
+  row: Row,
+  how: "seek" | "select" | "play-before" = "seek",
+): void {
   rewrite(replay.url(), "replace");
   replay.selected.value = row;
   if (how === "select") return;
@@ -27,8 +31,15 @@ export function activate(replay: Replay, row: Row, how: "seek" | "select" | "pla
 /** Goes to the next or previous row of the log; with `decisions`, to one that was blocked or asked. */
 export function stepEvent(replay: Replay, direction: 1 | -1, decisions = false): void {
   const from = replay.player.value?.t.value ?? 0;
-  const keep = decisions ? (row: Row) => row.outcome === "blocked" || row.outcome === "asked" : () => true;
-  const row = stepRow(replay.tab.value === "log" ? replay.shown.value : replay.logRows.value, from, direction, keep);
+  const keep = decisions
+    ? (row: Row) => row.outcome === "blocked" || row.outcome === "asked"
+    : () => true;
+  const row = stepRow(
+    replay.tab.value === "log" ? replay.shown.value : replay.logRows.value,
+    from,
+    direction,
+    keep,
+  );
   if (row === undefined) tell(direction === 1 ? "No later event" : "No earlier event");
   else activate(replay, row);
 }
@@ -43,7 +54,11 @@ export function setSpeed(replay: Replay, steps: 1 | -1): void {
 
 export function toggleSkipIdle(): void {
   skipIdle.value = skipIdle.value === "on" ? "off" : "on";
-  tell(skipIdle.value === "on" ? "Idle stretches are skipped while playing" : "Idle stretches are played");
+  tell(
+    skipIdle.value === "on"
+      ? "Idle stretches are skipped while playing"
+      : "Idle stretches are played",
+  );
 }
 
 export function copyLink(replay: Replay): void {
@@ -64,7 +79,11 @@ export function toggleFullScreen(): void {
 }
 
 /** Narrows or widens what the timeline shows, about `about` (the playhead by default). */
-export function zoomBy(replay: Replay, factor: number, about = replay.player.value?.t.value ?? 0): void {
+export function zoomBy(
+  replay: Replay,
+  factor: number,
+  about = replay.player.value?.t.value ?? 0,
+): void {
   const duration = replay.timeline.value?.duration ?? 0;
   const [from, to] = replay.zoom.value ?? [0, duration];
   const span = Math.max(MIN_SPAN_MS, (to - from) * factor);
@@ -72,7 +91,10 @@ export function zoomBy(replay: Replay, factor: number, about = replay.player.val
     replay.zoom.value = undefined;
     return;
   }
-  const start = Math.max(0, Math.min(duration - span, about - ((about - from) / (to - from)) * span));
+  const start = Math.max(
+    0,
+    Math.min(duration - span, about - ((about - from) / (to - from)) * span),
+  );
   replay.zoom.value = [Math.round(start), Math.round(start + span)];
 }
 
@@ -113,8 +135,11 @@ export function perform(replay: Replay, action: Action, key: string): boolean {
     follow: () => (replay.following.value = true),
     "go-to": () => (dialog.value = "go-to"),
     "time-style": () => {
-      timeStyle.value = timeStyle.value === "utc" ? "elapsed" : timeStyle.value === "elapsed" ? "local" : "utc";
-      tell(`Times: ${{ utc: "UTC", elapsed: "since the session’s start", local: "this browser’s local time" }[timeStyle.value]}`);
+      timeStyle.value =
+        timeStyle.value === "utc" ? "elapsed" : timeStyle.value === "elapsed" ? "local" : "utc";
+      tell(
+        `Times: ${{ utc: "UTC", elapsed: "since the session’s start", local: "this browser’s local time" }[timeStyle.value]}`,
+      );
     },
     "copy-link": () => copyLink(replay),
     "copy-id": () => {

@@ -17,10 +17,30 @@ export function Controls({ replay }: { replay: Replay }): JSX.Element {
   const by = (ms: number) => (): void => player?.seek(player.t.value + ms);
   return (
     <div class="controls" role="group" aria-label="Player controls">
-      <IconButton icon="previous" name="Previous event" keys="[" onClick={() => stepEvent(replay, -1)} />
-      <button class="wide" title="Back 10 s (J)" aria-label="Back 10 seconds" onClick={by(-10_000)}>−10</button>
-      <IconButton icon={running ? "pause" : "play"} name={running ? "Pause" : "Play"} keys="Space" primary onClick={() => player?.toggle()} />
-      <button class="wide" title="Forward 10 s (L)" aria-label="Forward 10 seconds" onClick={by(10_000)}>+10</button>
+      <IconButton
+        icon="previous"
+        name="Previous event"
+        keys="["
+        onClick={() => stepEvent(replay, -1)}
+      />
+      <button class="wide" title="Back 10 s (J)" aria-label="Back 10 seconds" onClick={by(-10_000)}>
+        −10
+      </button>
+      <IconButton
+        icon={running ? "pause" : "play"}
+        name={running ? "Pause" : "Play"}
+        keys="Space"
+        primary
+        onClick={() => player?.toggle()}
+      />
+      <button
+        class="wide"
+        title="Forward 10 s (L)"
+        aria-label="Forward 10 seconds"
+        onClick={by(10_000)}
+      >
+        +10
+      </button>
       <IconButton icon="next" name="Next event" keys="]" onClick={() => stepEvent(replay, 1)} />
       <Time replay={replay} />
       <label class="check skip" title="Jump over idle stretches while playing (X)">
@@ -38,7 +58,9 @@ export function Controls({ replay }: { replay: Replay }): JSX.Element {
         onChange={(event) => player?.setRate(Number(event.currentTarget.value))}
       >
         {SPEEDS.map((speed) => (
-          <option key={speed} value={String(speed)}>{speed}×</option>
+          <option key={speed} value={String(speed)}>
+            {speed}×
+          </option>
         ))}
       </select>
       <span class="spacer" />
@@ -62,7 +84,11 @@ export function Controls({ replay }: { replay: Replay }): JSX.Element {
 /** On its own, so that the running clock draws nothing else anew. */
 function Time({ replay }: { replay: Replay }): JSX.Element {
   return (
-    <button class="time mono quiet" title="Go to a time (G)" onClick={() => (dialog.value = "go-to")}>
+    <button
+      class="time mono quiet"
+      title="Go to a time (G)"
+      onClick={() => (dialog.value = "go-to")}
+    >
       <span class="unseen">Go to a time, now </span>
       <span>{clock(replay.player.value?.t.value ?? 0)}</span>
       <span class="of"> / {clock(replay.timeline.value?.duration ?? 0)}</span>
@@ -78,9 +104,18 @@ function IconButton(props: {
   wide?: boolean;
   onClick: () => void;
 }): JSX.Element {
-  const classes = ["icon-only", props.primary === true ? "primary" : "", props.wide === true ? "wide" : ""].join(" ");
+  const classes = [
+    "icon-only",
+    props.primary === true ? "primary" : "",
+    props.wide === true ? "wide" : "",
+  ].join(" ");
   return (
-    <button class={classes} aria-label={props.name} title={`${props.name} (${props.keys})`} onClick={props.onClick}>
+    <button
+      class={classes}
+      aria-label={props.name}
+      title={`${props.name} (${props.keys})`}
+      onClick={props.onClick}
+    >
       <Icon name={props.icon} />
     </button>
   );

@@ -14,12 +14,18 @@ export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Eleme
   const utc = replay.clock.value?.utcAt(row.t) ?? row.utc;
   const error = replay.clock.value?.errorAt(row.t);
   const wait = replay.waits.value.find(({ asked, decided }) => asked === row || decided === row);
-  const title = row.kind === "log" ? `${OUTCOME_WORDS[row.outcome][1]}: ${row.text}` : row.text || row.kind;
+  const title =
+    row.kind === "log" ? `${OUTCOME_WORDS[row.outcome][1]}: ${row.text}` : row.text || row.kind;
   return (
     <section class="detail" aria-label="Selected row" tabIndex={0}>
       <header>
         <h2>{visible(title)}</h2>
-        <button class="icon-only quiet" title="Go to this moment (Enter)" aria-label="Go to this moment" onClick={() => activate(replay, row)}>
+        <button
+          class="icon-only quiet"
+          title="Go to this moment (Enter)"
+          aria-label="Go to this moment"
+          onClick={() => activate(replay, row)}
+        >
           <Icon name="film" />
         </button>
       </header>
@@ -31,9 +37,15 @@ export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Eleme
         <Field name="Decided by">{row.decidedBy}</Field>
         <Field name="Waited">{wait === undefined ? "" : span(wait.decided.t - wait.asked.t)}</Field>
         <Field name="Source">{row.source}</Field>
-        <Field name="Event"><code>{visible(row.id)}</code></Field>
+        <Field name="Event">
+          <code>{visible(row.id)}</code>
+        </Field>
         <Field name="Trace">
-          {row.traceId !== "" && <a class="mono" href={`/t/${row.traceId}${row.spanId === "" ? "" : `/${row.spanId}`}`}>{row.traceId.slice(0, 16)}…</a>}
+          {row.traceId !== "" && (
+            <a class="mono" href={`/t/${row.traceId}${row.spanId === "" ? "" : `/${row.spanId}`}`}>
+              {row.traceId.slice(0, 16)}…
+            </a>
+          )}
         </Field>
       </dl>
       {Object.keys(row.data).length > 0 && (
@@ -46,7 +58,13 @@ export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Eleme
   );
 }
 
-function Field({ name, children }: { name: string; children: ComponentChildren }): JSX.Element | null {
+function Field({
+  name,
+  children,
+}: {
+  name: string;
+  children: ComponentChildren;
+}): JSX.Element | null {
   if (children === "" || children === false || children === null) return null;
   return (
     <>

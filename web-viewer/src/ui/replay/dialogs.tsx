@@ -15,8 +15,18 @@ import type { Replay } from "./model.ts";
 export const dialog = signal<"help" | "go-to" | undefined>(undefined);
 
 export function Dialogs({ replay }: { replay: Replay }): JSX.Element | null {
-  if (dialog.value === "help") return <Dialog title="Keys"><Help /></Dialog>;
-  if (dialog.value === "go-to") return <Dialog title="Go to a time"><GoTo replay={replay} /></Dialog>;
+  if (dialog.value === "help")
+    return (
+      <Dialog title="Keys">
+        <Help />
+      </Dialog>
+    );
+  if (dialog.value === "go-to")
+    return (
+      <Dialog title="Go to a time">
+        <GoTo replay={replay} />
+      </Dialog>
+    );
   return null;
 }
 
@@ -49,7 +59,13 @@ function Help(): JSX.Element {
         <legend>Single letters act</legend>
         {SETTINGS.map(([value, words]) => (
           <label key={value}>
-            <input type="radio" name="keys" checked={keySetting.value === value} onChange={() => (keySetting.value = value)} /> {words}
+            <input
+              type="radio"
+              name="keys"
+              checked={keySetting.value === value}
+              onChange={() => (keySetting.value = value)}
+            />{" "}
+            {words}
           </label>
         ))}
       </fieldset>
@@ -84,10 +100,18 @@ function GoTo({ replay }: { replay: Replay }): JSX.Element {
     <form onSubmit={submit}>
       <label class="field">
         <span>Seconds, clock or UTC</span>
-        <input ref={input} class="mono" placeholder="951.25 · 15:51.250 · 2026-11-30T09:14:03.250Z" autocomplete="off" autofocus />
+        <input
+          ref={input}
+          class="mono"
+          placeholder="951.25 · 15:51.250 · 2026-11-30T09:14:03.250Z"
+          autocomplete="off"
+          autofocus
+        />
       </label>
       <footer>
-        <button class="primary" type="submit">Go</button>
+        <button class="primary" type="submit">
+          Go
+        </button>
       </footer>
     </form>
   );

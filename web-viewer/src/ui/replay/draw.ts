@@ -41,7 +41,12 @@ export function heightOf(lanes: readonly Lane[]): number {
 }
 
 /** Draws `scene` over `width` css px; the context is already scaled to them. */
-export function draw(g: CanvasRenderingContext2D, scene: Scene, width: number, colour: Palette): void {
+export function draw(
+  g: CanvasRenderingContext2D,
+  scene: Scene,
+  width: number,
+  colour: Palette,
+): void {
   const x = (t: number): number => ((t - scene.from) / (scene.to - scene.from)) * width;
   const height = heightOf(scene.lanes);
   g.clearRect(0, 0, width, height);
@@ -54,15 +59,24 @@ export function draw(g: CanvasRenderingContext2D, scene: Scene, width: number, c
       drawWaits(g, scene, top, x, colour);
       drawLog(g, glyphs(scene.log, x, width, 12), top, colour);
     }
-    if (lane === "input") for (const row of scene.input) bar(g, x(row.t), 2.5, top, colour(row.kind === "clipboard" ? "clip" : "key"));
-    if (lane === "masks") for (const m of scene.masks) bar(g, x(m.from), x(m.to) - x(m.from), top, colour("mask"));
+    if (lane === "input")
+      for (const row of scene.input)
+        bar(g, x(row.t), 2.5, top, colour(row.kind === "clipboard" ? "clip" : "key"));
+    if (lane === "masks")
+      for (const m of scene.masks) bar(g, x(m.from), x(m.to) - x(m.from), top, colour("mask"));
     if (lane === "spans") drawSpans(g, scene, top, x, colour);
   });
   drawGaps(g, scene, x, height - RULER_PX, colour);
   drawRuler(g, scene, width, height, x, colour);
 }
 
-function drawActivity(g: CanvasRenderingContext2D, scene: Scene, width: number, x: (t: number) => number, colour: Palette): void {
+function drawActivity(
+  g: CanvasRenderingContext2D,
+  scene: Scene,
+  width: number,
+  x: (t: number) => number,
+  colour: Palette,
+): void {
   const pitch = 3;
   const base = ACTIVITY_PX - 8;
   if (scene.density !== undefined) {
@@ -78,7 +92,8 @@ function drawActivity(g: CanvasRenderingContext2D, scene: Scene, width: number, 
   }
   g.fillStyle = colour("muted");
   for (const idle of scene.idle) {
-    for (let at = Math.max(0, x(idle.from)); at < Math.min(width, x(idle.to)); at += 4) g.fillRect(at, base - 2, 2, 1.5);
+    for (let at = Math.max(0, x(idle.from)); at < Math.min(width, x(idle.to)); at += 4)
+      g.fillRect(at, base - 2, 2, 1.5);
   }
   for (const row of scene.log) {
     if (row.outcome !== "blocked") continue;
@@ -87,14 +102,26 @@ function drawActivity(g: CanvasRenderingContext2D, scene: Scene, width: number, 
   }
 }
 
-function bar(g: CanvasRenderingContext2D, left: number, w: number, top: number, fill: string): void {
+function bar(
+  g: CanvasRenderingContext2D,
+  left: number,
+  w: number,
+  top: number,
+  fill: string,
+): void {
   g.fillStyle = fill;
   g.beginPath();
   g.roundRect(left, top + 4, Math.max(2, w), LANE_PX - 9, 1);
   g.fill();
 }
 
-function drawSpans(g: CanvasRenderingContext2D, scene: Scene, top: number, x: (t: number) => number, colour: Palette): void {
+function drawSpans(
+  g: CanvasRenderingContext2D,
+  scene: Scene,
+  top: number,
+  x: (t: number) => number,
+  colour: Palette,
+): void {
   for (const span of scene.spans) {
     const left = x(span.t);
     const w = Math.max(2, x(span.end) - left);
@@ -112,14 +139,25 @@ function drawSpans(g: CanvasRenderingContext2D, scene: Scene, top: number, x: (t
 }
 
 /** The wait for a decision is one bar. */
-function drawWaits(g: CanvasRenderingContext2D, scene: Scene, top: number, x: (t: number) => number, colour: Palette): void {
+function drawWaits(
+  g: CanvasRenderingContext2D,
+  scene: Scene,
+  top: number,
+  x: (t: number) => number,
+  colour: Palette,
+): void {
   g.fillStyle = colour("asked");
   g.globalAlpha = 0.35;
   for (const wait of scene.waits) g.fillRect(x(wait.from), top + 8, x(wait.to) - x(wait.from), 3);
   g.globalAlpha = 1;
 }
 
-function drawLog(g: CanvasRenderingContext2D, found: readonly Glyph[], top: number, colour: Palette): void {
+function drawLog(
+  g: CanvasRenderingContext2D,
+  found: readonly Glyph[],
+  top: number,
+  colour: Palette,
+): void {
   g.lineWidth = 1.8;
   g.lineCap = "round";
   const y = top + 9.5;
@@ -133,7 +171,9 @@ function drawLog(g: CanvasRenderingContext2D, found: readonly Glyph[], top: numb
   }
 }
 
-const SHAPES: Readonly<Record<Outcome, (g: CanvasRenderingContext2D, x: number, y: number) => void>> = {
+const SHAPES: Readonly<
+  Record<Outcome, (g: CanvasRenderingContext2D, x: number, y: number) => void>
+> = {
   blocked: (g, x, y) => {
     g.beginPath();
     g.moveTo(x - 4, y - 4);
@@ -162,7 +202,13 @@ const SHAPES: Readonly<Record<Outcome, (g: CanvasRenderingContext2D, x: number, 
   },
 };
 
-function drawGaps(g: CanvasRenderingContext2D, scene: Scene, x: (t: number) => number, height: number, colour: Palette): void {
+function drawGaps(
+  g: CanvasRenderingContext2D,
+  scene: Scene,
+  x: (t: number) => number,
+  height: number,
+  colour: Palette,
+): void {
   for (const gap of scene.gaps) {
     const left = x(gap.from);
     const w = Math.max(2, x(gap.to) - left);
@@ -195,7 +241,14 @@ function drawGaps(g: CanvasRenderingContext2D, scene: Scene, x: (t: number) => n
   }
 }
 
-function drawRuler(g: CanvasRenderingContext2D, scene: Scene, width: number, height: number, x: (t: number) => number, colour: Palette): void {
+function drawRuler(
+  g: CanvasRenderingContext2D,
+  scene: Scene,
+  width: number,
+  height: number,
+  x: (t: number) => number,
+  colour: Palette,
+): void {
   g.font = "12px system-ui, sans-serif";
   g.fillStyle = colour("muted");
   for (const t of ticks(scene.from, scene.to, scene.origin, width, width < 500 ? 110 : 150)) {

@@ -44,12 +44,24 @@ function About({ session }: { session: SessionInFull }): JSX.Element {
   return (
     <span class="about">
       {oneLine(parts.join(" · "))}
-      {session.state === "live" && <> · <b class="live">● Live</b></>}
-      {(session.state === "lost" || session.state === "interrupted") && <> · <b class="warn">Recorder stopped without closing</b></>}
+      {session.state === "live" && (
+        <>
+          {" "}
+          · <b class="live">● Live</b>
+        </>
+      )}
+      {(session.state === "lost" || session.state === "interrupted") && (
+        <>
+          {" "}
+          · <b class="warn">Recorder stopped without closing</b>
+        </>
+      )}
       {session.holds.length > 0 && (
         <>
           {" · "}
-          <b class="hold"><Icon name="hold" /> Legal hold</b>
+          <b class="hold">
+            <Icon name="hold" /> Legal hold
+          </b>
         </>
       )}
     </span>

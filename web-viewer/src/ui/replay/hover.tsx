@@ -25,14 +25,24 @@ export function Hover({ replay, t }: { replay: Replay; t: number }): JSX.Element
   const start = upperBound(rows, (row) => row.t < t - reach);
   const near = rows.slice(start, start + NEAR).filter((row) => row.t <= t + reach);
   return (
-    <div class="hover" aria-hidden="true" style={{ left: `clamp(${THUMB_PX / 2}px, ${share * 100}%, calc(100% - ${THUMB_PX / 2}px))` }}>
-      {gap === undefined ? <Thumb sheets={replay.sheets.value} t={t} /> : <span class="nothing">{reasonWords(gap.reason)}</span>}
+    <div
+      class="hover"
+      aria-hidden="true"
+      style={{ left: `clamp(${THUMB_PX / 2}px, ${share * 100}%, calc(100% - ${THUMB_PX / 2}px))` }}
+    >
+      {gap === undefined ? (
+        <Thumb sheets={replay.sheets.value} t={t} />
+      ) : (
+        <span class="nothing">{reasonWords(gap.reason)}</span>
+      )}
       {near.map((row) => (
         <span class="near" key={row.id}>
           <Badge outcome={row.outcome} /> <span class="text">{oneLine(row.text)}</span>
         </span>
       ))}
-      <span class="mono">{replay.timeText(t)} {replay.timeUnit()}</span>
+      <span class="mono">
+        {replay.timeText(t)} {replay.timeUnit()}
+      </span>
     </div>
   );
 }

@@ -9,7 +9,8 @@ import type { Replay } from "./model.ts";
 /** Listens for the page's keys; gives the way to stop. */
 export function listenForKeys(replay: Replay): () => void {
   const listen = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented || dialog.value !== undefined || belongsTo(event.target, event.key)) return;
+    if (event.defaultPrevented || dialog.value !== undefined || belongsTo(event.target, event.key))
+      return;
     const action = actionOf(event, keySetting.value);
     if (action !== undefined && perform(replay, action, event.key)) event.preventDefault();
   };

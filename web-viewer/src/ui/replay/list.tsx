@@ -40,7 +40,8 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
     if (element === null || i < 0) return;
     const at = i * ROW_PX - element.scrollTop * scale;
     const third = element.clientHeight / 3;
-    if (at < third || at > 2 * third - ROW_PX) element.scrollTop = (i * ROW_PX - element.clientHeight / 2 + ROW_PX / 2) / scale;
+    if (at < third || at > 2 * third - ROW_PX)
+      element.scrollTop = (i * ROW_PX - element.clientHeight / 2 + ROW_PX / 2) / scale;
   };
 
   useSignalEffect(() => {
@@ -56,9 +57,19 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
   }, [replay.selected.value]);
 
   const move = (event: KeyboardEvent): void => {
-    const at = replay.selected.value === undefined ? replay.current.value : rows.indexOf(replay.selected.value);
+    const at =
+      replay.selected.value === undefined
+        ? replay.current.value
+        : rows.indexOf(replay.selected.value);
     const page = Math.floor(height / ROW_PX) - 1;
-    const to = { ArrowUp: at - 1, ArrowDown: at + 1, PageUp: at - page, PageDown: at + page, Home: 0, End: rows.length - 1 }[event.key];
+    const to = {
+      ArrowUp: at - 1,
+      ArrowDown: at + 1,
+      PageUp: at - page,
+      PageDown: at + page,
+      Home: 0,
+      End: rows.length - 1,
+    }[event.key];
     const row = rows[Math.max(0, Math.min(rows.length - 1, to ?? at))];
     if (row === undefined || (to === undefined && event.key !== "Enter")) return;
     event.preventDefault();
@@ -98,7 +109,11 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
         </div>
       </div>
       {!replay.following.value && (
-        <button class="follow" title="The list follows the picture (Y)" onClick={() => (replay.following.value = true)}>
+        <button
+          class="follow"
+          title="The list follows the picture (Y)"
+          onClick={() => (replay.following.value = true)}
+        >
           Follow
         </button>
       )}
@@ -106,7 +121,13 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
   );
 }
 
-function RowItem(props: { replay: Replay; row: Row; i: number; count: number; top: number }): JSX.Element {
+function RowItem(props: {
+  replay: Replay;
+  row: Row;
+  i: number;
+  count: number;
+  top: number;
+}): JSX.Element {
   const { replay, row, i } = props;
   const selected = replay.selected.value?.id === row.id;
   const current = replay.current.value === i;
@@ -120,10 +141,20 @@ function RowItem(props: { replay: Replay; row: Row; i: number; count: number; to
       aria-setsize={props.count}
       aria-posinset={i + 1}
       style={{ transform: `translateY(${props.top}px)` }}
-      onClick={(event) => activate(replay, row, event.shiftKey ? "select" : event.altKey ? "play-before" : "seek")}
+      onClick={(event) =>
+        activate(replay, row, event.shiftKey ? "select" : event.altKey ? "play-before" : "seek")
+      }
     >
       <span class="mono">{replay.timeText(row.t)}</span>
-      <span>{row.kind === "span" ? <Length row={row} /> : row.kind === "key" || row.kind === "clipboard" ? <span class="kind">{row.kind}</span> : <Badge outcome={row.outcome} />}</span>
+      <span>
+        {row.kind === "span" ? (
+          <Length row={row} />
+        ) : row.kind === "key" || row.kind === "clipboard" ? (
+          <span class="kind">{row.kind}</span>
+        ) : (
+          <Badge outcome={row.outcome} />
+        )}
+      </span>
       <span class="text">{oneLine(row.text)}</span>
     </div>
   );

@@ -9,7 +9,15 @@ import { ClockMap } from "../../core/clock.ts";
 import { idleSpans } from "../../core/idle.ts";
 import { parseMoment } from "../../core/moment.ts";
 import type { Outcome, Row } from "../../core/rows.ts";
-import { countOutcomes, currentRow, filterRows, INPUT_KINDS, LOG_KINDS, readRows, waits } from "../../core/rows.ts";
+import {
+  countOutcomes,
+  currentRow,
+  filterRows,
+  INPUT_KINDS,
+  LOG_KINDS,
+  readRows,
+  waits,
+} from "../../core/rows.ts";
 import type { Idle } from "../../core/idle.ts";
 import { clock, seconds, utcDate, utcTime } from "../../core/time.ts";
 import type { Fragment } from "../../core/timeline.ts";
@@ -72,10 +80,18 @@ export class Replay {
         return [];
     }
   });
-  readonly shown = computed(() => filterRows(this.tabRows.value, this.query.value, this.tab.value === "log" ? this.outcomes.value : new Set()));
+  readonly shown = computed(() =>
+    filterRows(
+      this.tabRows.value,
+      this.query.value,
+      this.tab.value === "log" ? this.outcomes.value : new Set(),
+    ),
+  );
   readonly current = computed(() => currentRow(this.shown.value, this.player.value?.t.value ?? 0));
   readonly idle = computed<readonly Idle[]>(() => {
-    const events = [...this.logRows.value, ...this.inputRows.value].map((row) => row.t).sort((a, b) => a - b);
+    const events = [...this.logRows.value, ...this.inputRows.value]
+      .map((row) => row.t)
+      .sort((a, b) => a - b);
     return this.timeline.value === undefined ? [] : idleSpans(this.timeline.value, events);
   });
 
@@ -131,7 +147,8 @@ export class Replay {
     const query = new URLSearchParams();
     if (player !== undefined) query.set("t", seconds(player.t.value));
     const row = this.selected.value;
-    if (row !== undefined && player !== undefined && this.#sameFrame(row.t, player.t.value)) query.set("e", row.id);
+    if (row !== undefined && player !== undefined && this.#sameFrame(row.t, player.t.value))
+      query.set("e", row.id);
     if (this.tab.value !== "log") query.set("tab", this.tab.value);
     if (this.query.value !== "") query.set("q", this.query.value);
     const zoom = this.zoom.value;
@@ -191,13 +208,16 @@ export class Replay {
     const t = this.#asked(query.get("t"));
     const event = query.get("e");
     if (event === null) return t ?? 0;
-    const found = this.rows.value.find((row) => row.id === event)?.t
-      ?? (await api.resolve({ event }, this.signal).catch(() => [])).find((c) => c.session === this.id)?.t;
+    const found =
+      this.rows.value.find((row) => row.id === event)?.t ??
+      (await api.resolve({ event }, this.signal).catch(() => [])).find((c) => c.session === this.id)
+        ?.t;
     if (found === undefined) {
       tell(`Event ${event} is not in this session`);
       return t ?? 0;
     }
-    if (t !== undefined && !this.#sameFrame(t, found)) tell("The link's time and event disagree: this is the event");
+    if (t !== undefined && !this.#sameFrame(t, found))
+      tell("The link's time and event disagree: this is the event");
     return t !== undefined && this.#sameFrame(t, found) ? t : found;
   }
 
@@ -206,7 +226,8 @@ export class Replay {
     const moment = parseMoment(text);
     const t = moment?.clock === "utc" ? this.clock.value?.momentsAt(moment.utc)[0] : moment?.t;
     const duration = this.timeline.value?.duration ?? 0;
-    if (t === undefined) tell(moment === undefined ? `“${text}” is no time` : "That time is outside the session");
+    if (t === undefined)
+      tell(moment === undefined ? `“${text}” is no time` : "That time is outside the session");
     else if (t > duration) tell("That time is after the session’s end");
     return t === undefined ? undefined : Math.min(t, duration);
   }
@@ -238,7 +259,8 @@ export class Replay {
       const known = new Set(from > 0 ? this.rows.value.map((row) => row.id) : []);
       for await (const answer of api.events(this.id, KINDS, from, this.signal)) {
         const fresh = readRows(answer).filter((row) => !known.has(row.id));
-        if (fresh.length > 0) this.rows.value = [...this.rows.value, ...fresh].sort((a, b) => a.t - b.t);
+        if (fresh.length > 0)
+          this.rows.value = [...this.rows.value, ...fresh].sort((a, b) => a.t - b.t);
       }
       this.rowsState.value = "ready";
     } catch {
@@ -255,7 +277,9 @@ export class Replay {
         this.#take(answer);
         this.player.value?.update(this.timeline.value as Timeline);
         await this.#loadRows(this.rows.value.at(-1)?.t ?? 0);
-        this.density.value = await api.density(this.id, DENSITY_BUCKETS, this.signal).catch(() => this.density.value);
+        this.density.value = await api
+          .density(this.id, DENSITY_BUCKETS, this.signal)
+          .catch(() => this.density.value);
       }
       if (answer?.live !== false && !this.signal.aborted) this.#watch();
     }, POLL_MS);
@@ -264,7 +288,9 @@ export class Replay {
 
 /** What a failed load was, whatever was thrown. */
 function asApiError(error: unknown): ApiError {
-  return error instanceof api.ApiError ? error : new api.ApiError(0, "viewer", error instanceof Error ? error.message : String(error));
+  return error instanceof api.ApiError
+    ? error
+    : new api.ApiError(0, "viewer", error instanceof Error ? error.message : String(error));
 }
 
 /** `30 Nov 2026 09:14:03.250 UTC`: a moment that can be quoted. */

@@ -39,7 +39,8 @@ export function ReplayPage({ id }: { id: string }): JSX.Element {
     if (now !== arrival && now.path[1] === id) void replay.revisit(now.query);
   });
 
-  if (replay.error.value !== undefined) return <ErrorPage error={replay.error.value} what="session" />;
+  if (replay.error.value !== undefined)
+    return <ErrorPage error={replay.error.value} what="session" />;
   return (
     <div class="replay">
       <Head replay={replay} />

@@ -11,7 +11,13 @@ import { RowList } from "./list.tsx";
 import type { Replay, Tab } from "./model.ts";
 import { TABS } from "./model.ts";
 
-const NAMES: Readonly<Record<Tab, string>> = { log: "Log", input: "Input", spans: "Spans", text: "Text", notes: "Notes" };
+const NAMES: Readonly<Record<Tab, string>> = {
+  log: "Log",
+  input: "Input",
+  spans: "Spans",
+  text: "Text",
+  notes: "Notes",
+};
 const EMPTY: Readonly<Record<Tab, string>> = {
   log: "No log rows in this session",
   input: "No input was recorded in this session",
@@ -24,7 +30,12 @@ export function Side({ replay }: { replay: Replay }): JSX.Element {
   const filter = useRef<HTMLInputElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {
     // Find-in-page cannot see rows that are not drawn: the first Ctrl+F goes to the filter.
-    if (event.key !== "f" || !(event.ctrlKey || event.metaKey) || document.activeElement === filter.current) return;
+    if (
+      event.key !== "f" ||
+      !(event.ctrlKey || event.metaKey) ||
+      document.activeElement === filter.current
+    )
+      return;
     event.preventDefault();
     filter.current?.focus();
     filter.current?.select();
@@ -46,7 +57,9 @@ export function Side({ replay }: { replay: Replay }): JSX.Element {
       <div class="panel" role="tabpanel" id="panel" aria-label={NAMES[replay.tab.value]}>
         {replay.shown.value.length > 0 ? <RowList replay={replay} /> : <Empty replay={replay} />}
       </div>
-      {replay.details.value && replay.selected.value !== undefined && <Detail replay={replay} row={replay.selected.value} />}
+      {replay.details.value && replay.selected.value !== undefined && (
+        <Detail replay={replay} row={replay.selected.value} />
+      )}
     </aside>
   );
 }
@@ -80,7 +93,9 @@ function Tabs({ replay }: { replay: Replay }): JSX.Element {
           onClick={() => (replay.tab.value = tab)}
         >
           {NAMES[tab]}
-          {counts[tab] > 0 && <span class="count"> {counts[tab].toLocaleString("en").replaceAll(",", "\u202f")}</span>}
+          {counts[tab] > 0 && (
+            <span class="count"> {counts[tab].toLocaleString("en").replaceAll(",", "\u202f")}</span>
+          )}
         </button>
       ))}
     </div>
@@ -95,8 +110,13 @@ function OutcomeMenu({ replay }: { replay: Replay }): JSX.Element {
     replay.outcomes.value = next;
   };
   return (
-    <details class="menu" onKeyDown={(event) => event.key === "Escape" && (event.currentTarget.open = false)}>
-      <summary class="button">Outcome{chosen.size > 0 && <span class="count"> {chosen.size}</span>}</summary>
+    <details
+      class="menu"
+      onKeyDown={(event) => event.key === "Escape" && (event.currentTarget.open = false)}
+    >
+      <summary class="button">
+        Outcome{chosen.size > 0 && <span class="count"> {chosen.size}</span>}
+      </summary>
       <fieldset>
         <legend class="unseen">Show outcomes</legend>
         {OUTCOMES.map((outcome) => (
@@ -130,7 +150,11 @@ function Empty({ replay }: { replay: Replay }): JSX.Element {
       </div>
     );
   }
-  const words = { loading: "Loading…", error: "The rows could not be loaded", ready: EMPTY[replay.tab.value] };
+  const words = {
+    loading: "Loading…",
+    error: "The rows could not be loaded",
+    ready: EMPTY[replay.tab.value],
+  };
   return (
     <div class="empty">
       <p>{words[replay.rowsState.value]}</p>

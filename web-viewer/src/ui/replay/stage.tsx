@@ -22,7 +22,10 @@ export function Stage({ replay, query }: { replay: Replay; query: URLSearchParam
   const player = replay.player.value;
   const state = player?.state.value ?? "loading";
   const init = player?.picture.value;
-  const [w, h] = init === undefined ? (replay.session.value?.size ?? [16, 10]) : (init.crop?.slice(2) ?? [init.width, init.height]);
+  const [w, h] =
+    init === undefined
+      ? (replay.session.value?.size ?? [16, 10])
+      : (init.crop?.slice(2) ?? [init.width, init.height]);
   const [x, y] = init?.crop ?? [0, 0];
   return (
     <div
@@ -33,7 +36,11 @@ export function Stage({ replay, query }: { replay: Replay; query: URLSearchParam
       data-frame-t={player?.frameT.value ?? ""}
       onDblClick={() => void document.querySelector(".replay")?.requestFullscreen()}
     >
-      <div class="picture" style={{ "--ratio": `${(w ?? 16) / (h ?? 10)}` }} onClick={() => player?.toggle()}>
+      <div
+        class="picture"
+        style={{ "--ratio": `${(w ?? 16) / (h ?? 10)}` }}
+        onClick={() => player?.toggle()}
+      >
         <video
           ref={video}
           muted
@@ -49,13 +56,19 @@ export function Stage({ replay, query }: { replay: Replay; query: URLSearchParam
         />
         <canvas ref={hold} aria-hidden="true" />
         <img ref={still} alt="" />
-        {replay.outlines.value && (state === "paused-ready" || state === "playing") && <Masks replay={replay} w={w ?? 1} h={h ?? 1} />}
+        {replay.outlines.value && (state === "paused-ready" || state === "playing") && (
+          <Masks replay={replay} w={w ?? 1} h={h ?? 1} />
+        )}
         {player !== undefined && state !== "loading" && <Chip replay={replay} />}
-        {(state === "loading" || state === "seeking" || state === "waiting") && <div class="busy" />}
+        {(state === "loading" || state === "seeking" || state === "waiting") && (
+          <div class="busy" />
+        )}
       </div>
       {state === "gap" && <GapCard replay={replay} />}
       {state === "error" && <ErrorCard replay={replay} />}
-      {player?.skipped.value !== undefined && <SkipCard player={player} idle={player.skipped.value} />}
+      {player?.skipped.value !== undefined && (
+        <SkipCard player={player} idle={player.skipped.value} />
+      )}
     </div>
   );
 }

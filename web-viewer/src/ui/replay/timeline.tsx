@@ -13,7 +13,12 @@ import { Hover } from "./hover.tsx";
 import { Lanes } from "./lanes.tsx";
 import type { Replay } from "./model.ts";
 
-const LABELS: Readonly<Record<Lane, string>> = { log: "Log", input: "Input", spans: "Spans", masks: "Masks" };
+const LABELS: Readonly<Record<Lane, string>> = {
+  log: "Log",
+  input: "Input",
+  spans: "Spans",
+  masks: "Masks",
+};
 /** The spoken position follows a running clock this often. */
 const SPEAK_MS = 5_000;
 /** On a phone there is room for the log only. */
@@ -30,7 +35,11 @@ export function TimelineBar({ replay }: { replay: Replay }): JSX.Element {
     : ["log", "input", "spans", ...(replay.masks.value.length > 0 ? (["masks"] as const) : [])];
   return (
     <section class="timeline" id="timeline" aria-label="Timeline" tabIndex={-1}>
-      <div class="lane-names" aria-hidden="true" style={{ gridTemplateRows: `${ACTIVITY_PX}px repeat(${lanes.length}, 20px)` }}>
+      <div
+        class="lane-names"
+        aria-hidden="true"
+        style={{ gridTemplateRows: `${ACTIVITY_PX}px repeat(${lanes.length}, 20px)` }}
+      >
         <span>Activity</span>
         {lanes.map((lane) => (
           <span key={lane}>{LABELS[lane]}</span>
@@ -62,7 +71,13 @@ function Head({ replay }: { replay: Replay }): JSX.Element | null {
   );
 }
 
-function Slider({ replay, hover }: { replay: Replay; hover: { value: number | undefined } }): JSX.Element {
+function Slider({
+  replay,
+  hover,
+}: {
+  replay: Replay;
+  hover: { value: number | undefined };
+}): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
   const dragging = useRef(false);
   const [from, to] = windowOf(replay);
@@ -70,7 +85,9 @@ function Slider({ replay, hover }: { replay: Replay; hover: { value: number | un
   const duration = replay.timeline.value?.duration ?? 0;
   const running = player?.running.value ?? false;
   // While the clock runs, what is spoken changes with each few seconds only.
-  const t = running ? Math.floor((player?.t.value ?? 0) / SPEAK_MS) * SPEAK_MS : (player?.t.value ?? 0);
+  const t = running
+    ? Math.floor((player?.t.value ?? 0) / SPEAK_MS) * SPEAK_MS
+    : (player?.t.value ?? 0);
 
   const timeAt = (event: PointerEvent | WheelEvent): number => {
     const box = (element.current as HTMLElement).getBoundingClientRect();
@@ -87,7 +104,10 @@ function Slider({ replay, hover }: { replay: Replay; hover: { value: number | un
       zoomBy(replay, event.deltaY > 0 ? 1.25 : 0.8, timeAt(event));
     } else if (replay.zoom.value !== undefined) {
       event.preventDefault();
-      const by = Math.max(-from, Math.min(duration - to, ((event.deltaX || event.deltaY) / 1_000) * (to - from)));
+      const by = Math.max(
+        -from,
+        Math.min(duration - to, ((event.deltaX || event.deltaY) / 1_000) * (to - from)),
+      );
       replay.zoom.value = [Math.round(from + by), Math.round(to + by)];
     }
   };

@@ -6,7 +6,12 @@ import { oneLine } from "../../core/text.ts";
 import { withQuery } from "./page.tsx";
 
 /** The facets that the server also filters by, in the order they are shown. */
-const NAMES: Readonly<Record<string, string>> = { outcome: "Outcome", actor: "Actor", protocol: "Protocol", os: "System" };
+const NAMES: Readonly<Record<string, string>> = {
+  outcome: "Outcome",
+  actor: "Actor",
+  protocol: "Protocol",
+  os: "System",
+};
 /** Values shown of one facet. */
 const SHOWN = 8;
 
@@ -23,17 +28,23 @@ export function Facets(props: {
         <section key={name}>
           <h2>{NAMES[name]}</h2>
           <ul>
-            {Object.entries(values).sort(([, a], [, b]) => b - a).slice(0, SHOWN).map(([value, count]) => {
-              const on = props.query.get(`f.${name}`) === value;
-              return (
-                <li key={value}>
-                  <a href={withQuery(props.query, `f.${name}`, on ? "" : value)} aria-current={on ? "true" : undefined}>
-                    <span class="text">{oneLine(value)}</span>
-                    <span class="count">{count}</span>
-                  </a>
-                </li>
-              );
-            })}
+            {Object.entries(values)
+              .sort(([, a], [, b]) => b - a)
+              .slice(0, SHOWN)
+              .map(([value, count]) => {
+                const on = props.query.get(`f.${name}`) === value;
+                return (
+                  <li key={value}>
+                    <a
+                      href={withQuery(props.query, `f.${name}`, on ? "" : value)}
+                      aria-current={on ? "true" : undefined}
+                    >
+                      <span class="text">{oneLine(value)}</span>
+                      <span class="count">{count}</span>
+                    </a>
+                  </li>
+                );
+              })}
           </ul>
         </section>
       ))}

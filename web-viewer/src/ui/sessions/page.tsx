@@ -39,7 +39,9 @@ export function SessionsPage(): JSX.Element {
         <Chips query={query} />
         {list === undefined ? <Skeletons /> : <Rows list={list} filtered={asked.size > 1} />}
         {list?.next !== undefined && list.next !== null && (
-          <button class="more" onClick={() => setPages(pages + 1)}>Show more</button>
+          <button class="more" onClick={() => setPages(pages + 1)}>
+            Show more
+          </button>
         )}
       </main>
     </div>
@@ -55,7 +57,11 @@ function askedOf(query: URLSearchParams): URLSearchParams {
   return asked;
 }
 
-async function load(asked: URLSearchParams, pages: number, signal: AbortSignal): Promise<SessionList> {
+async function load(
+  asked: URLSearchParams,
+  pages: number,
+  signal: AbortSignal,
+): Promise<SessionList> {
   let list = await api.sessions(asked, signal);
   for (let page = 1; page < pages && list.next !== null; page += 1) {
     const more = await api.sessions(new URLSearchParams([...asked, ["cursor", list.next]]), signal);
@@ -94,7 +100,12 @@ function Search({ query }: { query: URLSearchParams }): JSX.Element {
   );
 }
 
-const SORTS = [["", "Newest first"], ["oldest", "Oldest first"], ["longest", "Longest first"], ["largest", "Largest first"]] as const;
+const SORTS = [
+  ["", "Newest first"],
+  ["oldest", "Oldest first"],
+  ["longest", "Longest first"],
+  ["largest", "Largest first"],
+] as const;
 
 function SortBy({ query }: { query: URLSearchParams }): JSX.Element {
   return (
@@ -103,13 +114,19 @@ function SortBy({ query }: { query: URLSearchParams }): JSX.Element {
       value={query.get("sort") ?? ""}
       onChange={(event) => navigate(withQuery(query, "sort", event.currentTarget.value), "replace")}
     >
-      {SORTS.map(([value, words]) => <option key={value} value={value}>{words}</option>)}
+      {SORTS.map(([value, words]) => (
+        <option key={value} value={value}>
+          {words}
+        </option>
+      ))}
     </select>
   );
 }
 
 function Chips({ query }: { query: URLSearchParams }): JSX.Element | null {
-  const active = [...query].filter(([name, value]) => value !== "" && name !== "q" && name !== "sort");
+  const active = [...query].filter(
+    ([name, value]) => value !== "" && name !== "q" && name !== "sort",
+  );
   if (active.length === 0) return null;
   return (
     <p class="chips">
@@ -128,7 +145,9 @@ function Rows({ list, filtered }: { list: SessionList; filtered: boolean }): JSX
     return filtered ? (
       <div class="empty">
         <p>No session matches</p>
-        <a class="button" href="/sessions">Drop all filters</a>
+        <a class="button" href="/sessions">
+          Drop all filters
+        </a>
       </div>
     ) : (
       <div class="empty">
@@ -140,10 +159,13 @@ function Rows({ list, filtered }: { list: SessionList; filtered: boolean }): JSX
   return (
     <>
       <p class="meta" role="status">
-        {list.sessions.length}{list.next === null ? "" : "+"} session{list.sessions.length === 1 ? "" : "s"}
+        {list.sessions.length}
+        {list.next === null ? "" : "+"} session{list.sessions.length === 1 ? "" : "s"}
       </p>
       <ul class="rows">
-        {list.sessions.map((session) => <SessionRow key={session.id} session={session} />)}
+        {list.sessions.map((session) => (
+          <SessionRow key={session.id} session={session} />
+        ))}
       </ul>
     </>
   );
@@ -152,7 +174,9 @@ function Rows({ list, filtered }: { list: SessionList; filtered: boolean }): JSX
 function Skeletons(): JSX.Element {
   return (
     <ul class="rows" aria-label="Loading">
-      {Array.from({ length: SKELETONS }, (_, i) => <li class="session skeleton" key={i} />)}
+      {Array.from({ length: SKELETONS }, (_, i) => (
+        <li class="session skeleton" key={i} />
+      ))}
     </ul>
   );
 }

@@ -17,7 +17,11 @@ const THUMB_WIDTH_PX = 192;
 
 export function SessionRow({ session }: { session: Session }): JSX.Element {
   const start = Date.parse(session.start);
-  const where = [session.request ?? hostOf(session.source), session.protocol.toUpperCase(), session.on_behalf_of && `for ${session.on_behalf_of}`];
+  const where = [
+    session.request ?? hostOf(session.source),
+    session.protocol.toUpperCase(),
+    session.on_behalf_of && `for ${session.on_behalf_of}`,
+  ];
   return (
     <li class="session">
       <img
@@ -43,7 +47,9 @@ export function SessionRow({ session }: { session: Session }): JSX.Element {
         <State session={session} />
       </div>
       <div class="outcomes">
-        {OUTCOMES.map((outcome) => <Count key={outcome} session={session} outcome={outcome} />)}
+        {OUTCOMES.map((outcome) => (
+          <Count key={outcome} session={session} outcome={outcome} />
+        ))}
       </div>
     </li>
   );
@@ -56,7 +62,8 @@ function Count({ session, outcome }: { session: Session; outcome: Outcome }): JS
 
 function State({ session }: { session: Session }): JSX.Element {
   if (session.state === "live") return <b class="live">● Live</b>;
-  if (session.state === "lost" || session.state === "interrupted") return <span class="warn">not closed</span>;
+  if (session.state === "lost" || session.state === "interrupted")
+    return <span class="warn">not closed</span>;
   if (session.holds.length > 0) return <span class="hold">legal hold</span>;
   const gaps = session.gaps;
   return <span class="about">{gaps > 0 ? `${gaps} gap${gaps === 1 ? "" : "s"}` : ""}</span>;
