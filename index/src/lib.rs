@@ -9,10 +9,20 @@
 
 pub mod at;
 pub mod catalog;
+pub mod commit;
+pub mod density;
+pub mod import;
 pub mod link;
+pub mod locate;
+pub mod log;
+pub mod owner;
+pub mod rebuild;
+pub mod resolve;
 pub mod row;
+pub mod scan;
 pub mod store;
 pub mod timeline;
+pub mod verify;
 
 pub use at::At;
 pub use catalog::{Catalog, CatalogError, open_catalog};

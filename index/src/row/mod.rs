@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 mod parse;
 
+pub(crate) use parse::parse_stored;
 pub use parse::{MAX_ROW_BYTES, Refusal, parse};
 
 /// One event row, complete: an id and defaults are filled in.

@@ -8,6 +8,8 @@ use super::{Artifact, EventRow, Kind, Outcome};
 
 /// No row is longer, as a line of JSON.
 pub const MAX_ROW_BYTES: usize = 64 * 1024;
+/// A stored row spells out defaults and numbers, so it may be longer than it came.
+const MAX_STORED_BYTES: usize = 8 * MAX_ROW_BYTES;
 /// No name or id in a row is longer.
 const MAX_NAME_BYTES: usize = 256;
 
@@ -30,7 +32,24 @@ type Wrong = (String, String);
 /// # Errors
 /// The first field that is wrong. Nothing hostile is repeated but the field's own name.
 pub fn parse(line: &[u8], number: u64) -> Result<EventRow, Refusal> {
-    parse_line(line).map_err(|(field, message)| Refusal {
+    parse_within(line, number, MAX_ROW_BYTES)
+}
+
+/// The row in a stored line, as it was serialised.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_stored(line: &[u8], number: u64) -> Result<EventRow, Refusal> {
+    parse_within(line, number, MAX_STORED_BYTES)
+}
+
+fn parse_within(line: &[u8], number: u64, max_bytes: usize) -> Result<EventRow, Refusal> {
+    let parsed = if line.len() > max_bytes {
+        Err(whole(format!("longer than {max_bytes} bytes")))
+    } else {
+        parse_line(line)
+    };
+    parsed.map_err(|(field, message)| Refusal {
         line: number,
         field,
         message,
@@ -38,9 +57,6 @@ pub fn parse(line: &[u8], number: u64) -> Result<EventRow, Refusal> {
 }
 
 fn parse_line(line: &[u8]) -> Result<EventRow, Wrong> {
-    if line.len() > MAX_ROW_BYTES {
-        return Err(whole(format!("longer than {MAX_ROW_BYTES} bytes")));
-    }
     let value =
         serde_json::from_slice(line).map_err(|error| whole(format!("not JSON: {error}")))?;
     let Value::Object(fields) = value else {

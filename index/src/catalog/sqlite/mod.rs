@@ -11,8 +11,6 @@ mod relink;
 mod rows;
 mod sessions;
 mod tally;
-#[cfg(test)]
-mod tests;
 mod value;
 mod write;
 

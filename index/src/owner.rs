@@ -1,0 +1,123 @@
+//! Does this catalogue belong to this store? A marker object names the store, and the catalogue
+//! keeps that name, so that neither is ever cleaned up by the other's rules.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{
+    catalog::{Catalog, CatalogError},
+    store::{Store, StoreError},
+};
+
+/// Where the marker lies.
+pub const OWNER_KEY: &str = "v1/owner.json";
+
+/// The marker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Owner {
+    /// The format's version: 1.
+    format: u32,
+    /// The store's id, a UUID.
+    store: String,
+}
+
+/// Why store and catalogue do not belong together.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimError {
+    /// The catalogue was made for another store.
+    #[error(
+        "catalogue {catalog} belongs to another store than {store}; name the right one, or move \
+         the file away and run `playhead index rebuild`"
+    )]
+    Foreign {
+        /// The catalogue's URL.
+        catalog: String,
+        /// The store's URL.
+        store: String,
+    },
+    /// The marker is damaged.
+    #[error("object {OWNER_KEY} in store {store} is not the marker of a store")]
+    Marker {
+        /// The store's URL.
+        store: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The catalogue failed.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+}
+
+/// Makes sure that store and catalogue belong together, and gives the store's id. A store
+/// without a marker gets one that says `fresh`.
+///
+/// # Errors
+/// [`ClaimError::Foreign`] when the catalogue was made for another store.
+pub async fn claim(
+    store: &dyn Store,
+    catalog: &dyn Catalog,
+    fresh: Uuid,
+) -> Result<String, ClaimError> {
+    let id = match read(store).await {
+        Err(ClaimError::Store(StoreError::NotFound { .. })) => {
+            let owner = Owner {
+                format: 1,
+                store: fresh.to_string(),
+            };
+            // Plain data: it always serialises.
+            let marker = serde_json::to_vec(&owner).unwrap_or_default();
+            match store.put_once(OWNER_KEY, marker.into()).await {
+                Ok(()) => owner.store,
+                // Another process was faster.
+                Err(StoreError::Exists { .. }) => read(store).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        read => read?,
+    };
+    match catalog.set_store_id(&id).await {
+        Ok(()) => Ok(id),
+        Err(CatalogError::Conflict { .. }) => Err(ClaimError::Foreign {
+            catalog: catalog.url().to_owned(),
+            store: store.url().to_owned(),
+        }),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn read(store: &dyn Store) -> Result<String, ClaimError> {
+    let marker = store.get(OWNER_KEY).await?;
+    let owner: Option<Owner> = serde_json::from_slice(&marker).ok();
+    owner
+        .filter(|owner| owner.format == 1)
+        .map(|owner| owner.store)
+        .ok_or_else(|| ClaimError::Marker {
+            store: store.url().to_owned(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{open_catalog, open_store};
+
+    #[tokio::test]
+    async fn a_catalogue_keeps_to_its_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let at =
+            |scheme: &str, name: &str| format!("{scheme}://{}/{name}", folder.path().display());
+        let (a, b) = (open_store(&at("file", "a")), open_store(&at("file", "b")));
+        let (a, b) = (a.unwrap(), b.unwrap());
+        let catalog = open_catalog(&at("sqlite", "c.db")).unwrap();
+        let first = claim(a.as_ref(), catalog.as_ref(), Uuid::from_u128(1))
+            .await
+            .unwrap();
+        let again = claim(a.as_ref(), catalog.as_ref(), Uuid::from_u128(2))
+            .await
+            .unwrap();
+        assert_eq!(first, again);
+        let foreign = claim(b.as_ref(), catalog.as_ref(), Uuid::from_u128(3)).await;
+        assert!(matches!(foreign, Err(ClaimError::Foreign { .. })));
+    }
+}

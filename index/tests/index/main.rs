@@ -1,0 +1,12 @@
+//! Store, catalogue and everything over them, on real files.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod catalogue;
+mod home;
+mod import;
+mod linking;
+mod processes;
+mod rebuild;
+mod resolve;
+mod store;
+mod verify;

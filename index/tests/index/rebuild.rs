@@ -1,0 +1,145 @@
+//! The catalogue can be dropped and comes out equal.
+
+use capture::session::RunContext;
+use index::{
+    commit::{Interrupted, commit_interrupted},
+    rebuild::{Progress, rebuild},
+    scan,
+};
+use segment::key::SessionKeys;
+
+use crate::home::{Home, SPAN, TRACE, at, eight_seconds, head, row};
+
+/// Sessions ended, open and interrupted, with rows that came before and after them.
+async fn busy_home() -> Home {
+    let home = Home::new();
+    let by = |run: &str| RunContext {
+        run: Some(run.into()),
+        actor: Some("ann".into()),
+        traceparent: (run == "r-0").then(|| format!("00-{TRACE}-{SPAN}-01").parse().unwrap()),
+        labels: [("team".to_owned(), run.to_owned())].into(),
+        ..RunContext::default()
+    };
+    home.import(&[
+        row(500, r#""run":"r-0","source":"a""#),
+        row(700, &format!(r#""trace_id":"{TRACE}","source":"b""#)),
+        row(900, r#""actor":"eve""#),
+    ])
+    .await;
+    for n in 0..3u8 {
+        let head = head(n * 4, by(&format!("r-{n}")));
+        home.record(&head, eight_seconds(&head), (n == 0).then_some(8000))
+            .await;
+        home.catalog.renew(head.id, at(77_000)).await.unwrap();
+        let t = i64::from(n) * 4000 + 1000;
+        home.import(&[
+            row(
+                t,
+                &format!(r#""session":"{}","outcome":"asked","request":"q""#, head.id),
+            ),
+            row(t + 100, r#""actor":"ann""#),
+            row(
+                t + 4500,
+                r#""actor":"ann","trace_id":"00000000000000000000000000000007""#,
+            ),
+        ])
+        .await;
+        if n == 1 {
+            let keys = SessionKeys::new(head.id, head.start);
+            let note = Interrupted {
+                format: 1,
+                session: head.id,
+                n: 1,
+                at: at(6000),
+            };
+            let (store, catalog) = (home.store.as_ref(), home.catalog.as_ref());
+            commit_interrupted(store, catalog, &keys, &note)
+                .await
+                .unwrap();
+        }
+    }
+    home
+}
+
+#[tokio::test]
+async fn a_rebuilt_catalogue_equals_the_one_that_grew() {
+    let home = busy_home().await;
+    let grown = home.catalog.dump().await.unwrap();
+    assert!(
+        grown.values().filter(|lines| !lines.is_empty()).count() >= 12,
+        "{grown:#?}"
+    );
+    let other = home.empty_catalog();
+    let mut seen = Vec::new();
+    let report = rebuild(home.store.as_ref(), other.as_ref(), |progress| {
+        seen.push(progress);
+    })
+    .await
+    .unwrap();
+    assert_eq!((report.sessions, report.objects, report.rows), (3, 12, 12));
+    assert_eq!(report.unreadable, []);
+    assert_eq!(other.dump().await.unwrap(), grown);
+    let last = seen.last().copied().unwrap();
+    let Progress {
+        sessions,
+        sessions_done,
+        logs,
+        logs_done,
+    } = last;
+    assert_eq!((sessions_done, logs_done), (sessions, logs));
+}
+
+#[tokio::test]
+async fn rebuilding_in_place_keeps_the_answers() {
+    let home = busy_home().await;
+    let grown = home.catalog.dump().await.unwrap();
+    rebuild(home.store.as_ref(), home.catalog.as_ref(), |_| {})
+        .await
+        .unwrap();
+    assert_eq!(home.catalog.dump().await.unwrap(), grown);
+    // And it still takes what comes.
+    home.import(&[row(1, r#""source":"later""#)]).await;
+}
+
+#[tokio::test]
+async fn unreadable_objects_are_told_and_the_rest_is_there() {
+    let home = busy_home().await;
+    let root = home.folder.path().join("store");
+    let id = head(0, RunContext::default()).id;
+    let session = root.join(format!("v1/2027/01/15/{id}"));
+    std::fs::write(session.join("segment/00000002.mp4"), b"rubbish").unwrap();
+    std::fs::write(session.join("idle/00000003.json.zst"), b"").unwrap();
+    std::fs::write(root.join("v1/rows/rubbish.ndjson.zst"), b"rubbish").unwrap();
+    let id = head(4, RunContext::default()).id;
+    std::fs::write(root.join(format!("v1/2027/01/15/{id}/session.json")), b"{}").unwrap();
+    let report = rebuild(home.store.as_ref(), home.catalog.as_ref(), |_| {})
+        .await
+        .unwrap();
+    let named: Vec<_> = report
+        .unreadable
+        .iter()
+        .map(|object| object.key.rsplit('/').next().unwrap())
+        .collect();
+    assert_eq!(
+        named,
+        [
+            "00000002.mp4",
+            "00000003.json.zst",
+            "session.json",
+            "rubbish.ndjson.zst"
+        ]
+    );
+    assert_eq!(report.sessions, 2);
+}
+
+#[tokio::test]
+async fn a_scan_lists_what_the_end_record_will() {
+    let home = Home::new();
+    let head = head(0, RunContext::default());
+    let entries = home.record(&head, eight_seconds(&head), None).await;
+    let found = scan::find(home.store.as_ref(), head.id)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(found.entries(), entries);
+}
