@@ -31,7 +31,7 @@ pub(crate) enum Ask {
 pub(crate) enum Brought {
     /// No pixels: sizes or cursors at most.
     Nothing,
-    /// The first pixel alone, as it was.
+    /// The first pixel alone or its nearest neighbours with it, all as they were.
     FirstPixel,
     /// Pixels that may have changed; whether the first is among them does not matter.
     Pixels,
