@@ -12,7 +12,7 @@ import type {
   Tombstone,
 } from "./types.ts";
 
-/** A refusal, or (`status` 0) no answer at all. */
+/** A refusal; `status` 0: no answer at all; -1: the page itself could not go on. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,

@@ -29,8 +29,11 @@ export class MediaBuffer {
 
   /** Opens a buffer behind `video`. */
   static async attach(video: HTMLVideoElement, signal: AbortSignal): Promise<MediaBuffer> {
-    const Source =
-      (globalThis as { ManagedMediaSource?: typeof MediaSource }).ManagedMediaSource ?? MediaSource;
+    const { ManagedMediaSource, MediaSource } = globalThis as Partial<
+      Record<"ManagedMediaSource" | "MediaSource", typeof globalThis.MediaSource>
+    >;
+    const Source = ManagedMediaSource ?? MediaSource;
+    if (Source === undefined) throw new MediaError("This browser cannot play recorded media.");
     const source = new Source();
     const url = URL.createObjectURL(source);
     video.disableRemotePlayback = true; // ManagedMediaSource asks for it
@@ -62,6 +65,9 @@ export class MediaBuffer {
   ): Promise<void> {
     return this.#queue(async () => {
       const type = `video/mp4; codecs="${init.codec}"`;
+      if (!(this.#source.constructor as typeof MediaSource).isTypeSupported(type)) {
+        throw new MediaError(`This browser cannot decode ${init.codec}.`);
+      }
       if (this.#buffer === undefined) this.#buffer = this.#source.addSourceBuffer(type);
       else if (this.#codec !== init.codec) this.#buffer.changeType(type);
       if (

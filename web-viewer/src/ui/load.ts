@@ -23,7 +23,7 @@ export function useLoaded<T>(key: string, ask: (signal: AbortSignal) => Promise<
         if (abort.signal.aborted) return;
         setLoaded({
           state: "error",
-          error: error instanceof ApiError ? error : new ApiError(0, "viewer", String(error)),
+          error: error instanceof ApiError ? error : new ApiError(-1, "viewer", String(error)),
         });
       },
     );

@@ -290,7 +290,7 @@ export class Replay {
 function asApiError(error: unknown): ApiError {
   return error instanceof api.ApiError
     ? error
-    : new api.ApiError(0, "viewer", error instanceof Error ? error.message : String(error));
+    : new api.ApiError(-1, "viewer", error instanceof Error ? error.message : String(error));
 }
 
 /** `30 Nov 2026 09:14:03.250 UTC`: a moment that can be quoted. */

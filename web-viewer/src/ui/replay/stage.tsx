@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { span } from "../../core/time.ts";
+import type { Init } from "../../core/timeline.ts";
 import { Layers } from "../../media/layers.ts";
 import { reasonWords } from "../sessions/words.ts";
 import type { Replay } from "./model.ts";
@@ -21,12 +22,9 @@ export function Stage({ replay, query }: { replay: Replay; query: URLSearchParam
 
   const player = replay.player.value;
   const state = player?.state.value ?? "loading";
-  const init = player?.picture.value;
-  const [w, h] =
-    init === undefined
-      ? (replay.session.value?.size ?? [16, 10])
-      : (init.crop?.slice(2) ?? [init.width, init.height]);
-  const [x, y] = init?.crop ?? [0, 0];
+  const { w, h, video: place } = placed(player?.picture.value, replay.session.value?.size);
+  const outlined = replay.outlines.value && (state === "paused-ready" || state === "playing");
+  const busy = state === "loading" || state === "seeking" || state === "waiting";
   return (
     <div
       class="stage"
@@ -36,33 +34,20 @@ export function Stage({ replay, query }: { replay: Replay; query: URLSearchParam
       data-frame-t={player?.frameT.value ?? ""}
       onDblClick={() => void document.querySelector(".replay")?.requestFullscreen()}
     >
-      <div
-        class="picture"
-        style={{ "--ratio": `${(w ?? 16) / (h ?? 10)}` }}
-        onClick={() => player?.toggle()}
-      >
+      <div class="picture" style={{ "--ratio": `${w / h}` }} onClick={() => player?.toggle()}>
         <video
           ref={video}
           muted
           playsInline
           tabIndex={-1}
           aria-label="Recorded screen"
-          style={{
-            width: `${(100 * (init?.width ?? 1)) / (init === undefined ? 1 : (w ?? 1))}%`,
-            height: `${(100 * (init?.height ?? 1)) / (init === undefined ? 1 : (h ?? 1))}%`,
-            left: `${(-100 * (x ?? 0)) / (w ?? 1)}%`,
-            top: `${(-100 * (y ?? 0)) / (h ?? 1)}%`,
-          }}
+          style={place}
         />
         <canvas ref={hold} aria-hidden="true" />
         <img ref={still} alt="" />
-        {replay.outlines.value && (state === "paused-ready" || state === "playing") && (
-          <Masks replay={replay} w={w ?? 1} h={h ?? 1} />
-        )}
+        {outlined && <Masks replay={replay} w={w} h={h} />}
         {player !== undefined && state !== "loading" && <Chip replay={replay} />}
-        {(state === "loading" || state === "seeking" || state === "waiting") && (
-          <div class="busy" />
-        )}
+        {busy && <div class="busy" />}
       </div>
       {state === "gap" && <GapCard replay={replay} />}
       {state === "error" && <ErrorCard replay={replay} />}
@@ -71,6 +56,16 @@ export function Stage({ replay, query }: { replay: Replay; query: URLSearchParam
       )}
     </div>
   );
+}
+
+/** The recorded picture's true size, and how the coded one lies over it. */
+function placed(init: Init | undefined, size: readonly [w: number, h: number] = [16, 10]) {
+  if (init === undefined) return { w: size[0], h: size[1], video: {} };
+  const [x, y, w, h] = init.crop ?? [0, 0, init.width, init.height];
+  const percent = (part: number, whole: number): string => `${(100 * part) / whole}%`;
+  const width = percent(init.width, w);
+  const height = percent(init.height, h);
+  return { w, h, video: { width, height, left: percent(-x, w), top: percent(-y, h) } };
 }
 
 function Chip({ replay }: { replay: Replay }): JSX.Element {
