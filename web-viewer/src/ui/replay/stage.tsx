@@ -29,7 +29,7 @@ export function Stage({ replay, query }: { replay: Replay; query: URLSearchParam
     <div
       class="stage"
       id="stage"
-      data-state={state}
+      data-state={player?.state ?? "loading"}
       data-t={player?.t}
       data-frame-t={player?.frameT.value ?? ""}
       onDblClick={() => void document.querySelector(".replay")?.requestFullscreen()}
