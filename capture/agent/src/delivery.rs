@@ -184,17 +184,14 @@ impl Delivery {
 
     /// The hash of the object before `seq`: of the head for the first.
     fn hash_before(&self, seq: u64) -> Sha256 {
-        let numbered = self
-            .entries
-            .iter()
-            .filter(|entry| match key::parse(&entry.key) {
-                Some((_, ObjectKind::Segment { seq: n } | ObjectKind::Idle { seq: n })) => n < seq,
-                Some((_, ObjectKind::Head)) => true,
-                _ => false,
-            });
-        numbered
-            .last()
-            .map_or_else(|| Sha256::of(&[]), |entry| entry.sha256)
+        let before = |entry: &&ObjectEntry| match key::parse(&entry.key) {
+            Some((_, ObjectKind::Segment { seq: n } | ObjectKind::Idle { seq: n })) => n < seq,
+            Some((_, ObjectKind::Head)) => true,
+            _ => false,
+        };
+        // INVARIANT: the head is always among the entries.
+        let last = self.entries.iter().rfind(before);
+        last.map_or_else(|| Sha256::of(&[]), |entry| entry.sha256)
     }
 
     fn note(&mut self, entry: Option<ObjectEntry>) {

@@ -222,15 +222,16 @@ impl<'a> Recording<'a> {
         let Some(film) = &mut self.film else {
             return Ok(());
         };
+        let t = film.clock.at(received);
+        if t <= film.proven {
+            return Ok(()); // an old proof says nothing new, least of all that a gap is over
+        }
         if film.in_gap {
             let whole = Damage::of(framebuffer.size().rect());
             return self.picture(received, framebuffer, &whole);
         }
-        let t = film.clock.at(received);
-        if t > film.proven {
-            film.proven = t;
-            film.track.proof(t, &mut film.outputs)?;
-        }
+        film.proven = t;
+        film.track.proof(t, &mut film.outputs)?;
         self.write()
     }
 

@@ -1,8 +1,9 @@
-//! Appending to spool files: what is written is durable within a second.
+//! Appending to spool files. Each record is with the kernel at once, so that a killed process loses
+//! none, and durable within a second, so that a lost machine loses no more.
 
 use std::{
     fs::File,
-    io::{self, BufWriter, Write as _},
+    io::{self, Write as _},
 };
 
 use segment::Record;
@@ -20,7 +21,7 @@ pub(crate) struct Journal {
 #[derive(Debug)]
 struct OpenFile {
     seq: u64,
-    file: BufWriter<File>,
+    file: File,
     /// When the first byte that is not yet durable was written, on the boot clock.
     dirty_since_ms: Option<u64>,
 }
@@ -50,7 +51,6 @@ impl Journal {
             other => {
                 let file = File::create_new(self.folder.wal(seq))?;
                 super::sync_dir(self.folder.path())?;
-                let file = BufWriter::with_capacity(1 << 16, file);
                 other.insert(OpenFile {
                     seq,
                     file,
@@ -77,8 +77,7 @@ impl Journal {
         if let Some(open) = &mut self.open
             && open.dirty_since_ms.take().is_some()
         {
-            open.file.flush()?;
-            open.file.get_ref().sync_data()?;
+            open.file.sync_data()?;
         }
         Ok(())
     }
