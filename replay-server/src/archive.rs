@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use capture::{SessionId, WallTime};
 use index::{
-    At, Catalog, CatalogError, Store, Timeline,
+    Catalog, CatalogError, Store, Timeline,
     catalog::{ObjectRow, SessionSummary},
+    import::{Import, ImportError, ImportReport},
+    log::Names,
 };
 
 use crate::{
+    clock,
     decode::Picture,
     media::{MediaReader, PictureError},
     shot::Shot,
@@ -85,13 +88,25 @@ impl Archive {
         let sample = shot.frame.sample;
         self.media.picture(object, *fragment, sample).await
     }
-}
 
-/// A session's moment as a link in the viewer.
-#[must_use]
-pub fn viewer_link(id: SessionId, at: At) -> String {
-    match at {
-        At::Media(t) => format!("/s/{id}?t={}.{:03}", t.ms() / 1000, t.ms() % 1000),
-        At::Utc(utc) => format!("/s/{id}?t={utc}"),
+    /// Takes in rows, one a line, the first being line `first_line`. Rows that name no session
+    /// go to `session` if there is one.
+    ///
+    /// # Errors
+    /// When the store or the catalogue fails. Rows that are wrong are told in the report.
+    pub async fn import(
+        &self,
+        rows: &[u8],
+        first_line: u64,
+        session: Option<SessionId>,
+    ) -> Result<ImportReport, ImportError> {
+        let import = Import {
+            store: &*self.store,
+            catalog: &*self.catalog,
+            session,
+            first_line,
+        };
+        let mut names = Names::new((self.now)(), clock::fresh().into_bytes());
+        import.rows(rows, &mut names).await
     }
 }

@@ -1,8 +1,9 @@
-//! The only place that reads the clock; everything else is given `now`.
+//! The only place that reads the clock and takes randomness; everything else is given both.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use capture::WallTime;
+use uuid::Uuid;
 
 /// What the wall clock shows.
 #[must_use]
@@ -15,4 +16,10 @@ pub fn now() -> WallTime {
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis());
     WallTime::from_unix_ms(i64::try_from(ms).unwrap_or(i64::MAX))
+}
+
+/// A name that nothing else has, made of the time and randomness.
+#[must_use]
+pub fn fresh() -> Uuid {
+    Uuid::now_v7()
 }

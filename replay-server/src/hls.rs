@@ -210,7 +210,10 @@ mod tests {
 
     #[test]
     fn a_whole_session_with_a_repeat_a_gap_and_another_size() {
-        check(&timeline(), Clip::default(), &expect![[r##"
+        check(
+            &timeline(),
+            Clip::default(),
+            &expect![[r##"
             #EXTM3U
             #EXT-X-VERSION:7
             #EXT-X-TARGETDURATION:60
@@ -235,7 +238,8 @@ mod tests {
             #EXTINF:30.001,
             ../media/3/0.m4s
             #EXT-X-ENDLIST
-        "##]]);
+        "##]],
+        );
     }
 
     #[test]
@@ -244,7 +248,10 @@ mod tests {
             from: Some(ms(71_500)),
             to: Some(ms(80_000)),
         };
-        check(&timeline(), clip, &expect![[r##"
+        check(
+            &timeline(),
+            clip,
+            &expect![[r##"
             #EXTM3U
             #EXT-X-VERSION:7
             #EXT-X-TARGETDURATION:60
@@ -257,7 +264,8 @@ mod tests {
             #EXTINF:20.243,
             ../media/1/0.m4s?at=70007&to=90250
             #EXT-X-ENDLIST
-        "##]]);
+        "##]],
+        );
     }
 
     #[test]
@@ -269,7 +277,10 @@ mod tests {
             gaps: vec![],
             ..timeline()
         };
-        check(&timeline, Clip::default(), &expect![[r##"
+        check(
+            &timeline,
+            Clip::default(),
+            &expect![[r##"
             #EXTM3U
             #EXT-X-VERSION:7
             #EXT-X-TARGETDURATION:60
@@ -280,6 +291,7 @@ mod tests {
             #EXT-X-PROGRAM-DATE-TIME:2026-11-30T09:00:00.000Z
             #EXTINF:10.007,
             ../media/0/0.m4s
-        "##]]);
+        "##]],
+        );
     }
 }

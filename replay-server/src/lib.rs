@@ -3,7 +3,7 @@
 
 pub mod archive;
 pub mod cache;
-//pub mod cli;
+pub mod cli;
 pub mod clock;
 pub mod decode;
 pub mod hls;

@@ -2,6 +2,9 @@
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use replay_server::cli;
+
 fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    cli::run(cli::Cli::parse())
 }

@@ -86,7 +86,10 @@ type Outcome = Result<ExitCode, Failure>;
 
 /// Runs `cli` and gives the process's exit code.
 #[must_use]
-#[expect(clippy::print_stderr, reason = "a command tells its user what went wrong")]
+#[expect(
+    clippy::print_stderr,
+    reason = "a command tells its user what went wrong"
+)]
 pub fn run(cli: Cli) -> ExitCode {
     match try_run(cli) {
         Ok(code) => code,
@@ -124,6 +127,12 @@ fn open(places: &Places) -> Result<Archive, Failure> {
     Ok(Archive::new(store, catalog, clock::now))
 }
 
+/// Makes sure that the catalogue belongs to the store before anything is written.
+async fn claim(archive: &Archive) -> Result<(), Failure> {
+    let claimed = index::owner::claim(&*archive.store, &*archive.catalog, clock::fresh()).await;
+    claimed.map(drop).map_err(Failure::usage)
+}
+
 /// Opens the archive at `places` for many users.
 fn open_shared(places: &Places) -> Result<Arc<Archive>, Failure> {
     open(places).map(Arc::new)
@@ -132,11 +141,15 @@ fn open_shared(places: &Places) -> Result<Arc<Archive>, Failure> {
 /// The session's timeline, or that there is no such session.
 async fn timeline(archive: &Archive, id: SessionId) -> Result<Timeline, Failure> {
     let timeline = archive.timeline(id).await?;
-    Ok(timeline.with_context(|| format!("there is no session {id}; `playhead sessions` lists all"))?)
+    Ok(timeline
+        .with_context(|| format!("there is no session {id}; `playhead sessions` lists all"))?)
 }
 
 /// Writes a line to standard output.
-#[expect(clippy::print_stdout, reason = "this is what the command was asked for")]
+#[expect(
+    clippy::print_stdout,
+    reason = "this is what the command was asked for"
+)]
 fn say(line: impl std::fmt::Display) {
     println!("{line}");
 }

@@ -9,7 +9,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use super::{Failure, Outcome, open_shared, say};
+use super::{Failure, Outcome, claim, open_shared, say};
 use crate::{
     home::Places,
     http::{LocalNames, listen, router},
@@ -38,6 +38,7 @@ impl Serve {
         }
         log();
         let archive = open_shared(places)?;
+        claim(&archive).await?;
         let listener = TcpListener::bind(self.listen).await;
         let listener = listener
             .with_context(|| format!("cannot listen on {}", self.listen))
@@ -53,7 +54,11 @@ impl Serve {
                 _ = terminate.recv() => {}
             }
         };
-        tracing::info!(store = archive.store.url(), catalog = archive.catalog.url(), "Serving");
+        tracing::info!(
+            store = archive.store.url(),
+            catalog = archive.catalog.url(),
+            "Serving"
+        );
         say(format_args!("http://{address}/sessions"));
         listen::listen(listener, router(archive, LocalNames::loopback()), stop).await;
         Ok(ExitCode::SUCCESS)

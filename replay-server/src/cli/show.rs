@@ -31,7 +31,7 @@ impl Show {
     pub(super) async fn run(self, places: &Places) -> Outcome {
         match self.what.parse() {
             Ok(id) => self.session(places, id).await,
-            Err(_) if self.what.ends_with(".mp4") => self.file(Path::new(&self.what)),
+            Err(_) if self.what.ends_with(".mp4") => self.file(),
             Err(error) => Err(super::Failure::usage(
                 anyhow::Error::from(error).context("neither a session nor an .mp4 file"),
             )),
@@ -55,7 +55,8 @@ impl Show {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn file(self, path: &Path) -> Outcome {
+    fn file(self) -> Outcome {
+        let path = Path::new(&self.what);
         let bytes = std::fs::metadata(path)
             .with_context(|| format!("cannot read {}", path.display()))?
             .len();
@@ -63,13 +64,10 @@ impl Show {
             return Err(anyhow::anyhow!("{} is too large for a segment", path.display()).into());
         }
         let file = std::fs::read(path)?;
-        let manifest = read_manifest(&file)
-            .with_context(|| format!("{} has no manifest", path.display()))?;
+        let manifest =
+            read_manifest(&file).with_context(|| format!("{} has no manifest", path.display()))?;
         if self.json {
-            let events = read_events(
-                part(&file, manifest.events.byte_range())?,
-                &manifest.events,
-            )?;
+            let events = read_events(part(&file, manifest.events.byte_range())?, &manifest.events)?;
             let mut json = serde_json::to_value(&manifest)?;
             json["recorded"] = serde_json::to_value(events)?;
             say(serde_json::to_string_pretty(&json)?);
@@ -107,12 +105,18 @@ fn describe(summary: &SessionSummary, timeline: &Timeline) {
         field(outcome, &count.to_string());
     }
     for gap in &timeline.gaps {
-        field("gap", &format!("{} to {}: {}", gap.from, gap.to, gap.reason));
+        field(
+            "gap",
+            &format!("{} to {}: {}", gap.from, gap.to, gap.reason),
+        );
     }
     for mask in &timeline.masks {
         let rect = mask.rect;
         let at = format!("{}x{}+{}+{}", rect.w, rect.h, rect.x, rect.y);
-        field("mask", &format!("{} to {}: {at} by {}", mask.from, mask.to, mask.rule));
+        field(
+            "mask",
+            &format!("{} to {}: {at} by {}", mask.from, mask.to, mask.rule),
+        );
     }
 }
 
@@ -130,7 +134,10 @@ fn describe_segment(manifest: &Manifest) {
         ));
     }
     for gap in &span.gaps {
-        say(format_args!("  {} to {}: no picture, {}", gap.from, gap.to, gap.reason));
+        say(format_args!(
+            "  {} to {}: no picture, {}",
+            gap.from, gap.to, gap.reason
+        ));
     }
     for fragment in &manifest.fragments {
         say(format_args!(

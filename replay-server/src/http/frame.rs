@@ -166,7 +166,7 @@ async fn moment(
 
 /// How long a client waits before it asks again for what is not stored yet: a fragment ends
 /// after a minute at most, and mostly sooner.
-const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("5");
+pub(super) const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("5");
 
 fn refuse(error: ShotError, timeline: &Timeline) -> ApiError {
     let message = format!("{error}.");

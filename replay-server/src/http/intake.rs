@@ -23,6 +23,9 @@ pub(super) struct Intake {
     /// How many were known.
     duplicate: u64,
     refused: Vec<Refused>,
+    /// How many more were refused than are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_more: Option<u64>,
 }
 
 /// A row that was not taken.
@@ -50,14 +53,15 @@ pub(super) async fn events(
     State(archive): State<Arc<Archive>>,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let rows = axum::body::to_bytes(body, MAX_BODY_BYTES).await;
-    let rows = rows.map_err(|_| {
+    let too_large = || {
         let message = format!(
             "The body is larger than {MAX_BODY_BYTES} bytes; send the rows in several requests."
         );
         ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
-    })?;
-    let report = archive.import(&rows, None).await;
+    };
+    let rows = axum::body::to_bytes(body, MAX_BODY_BYTES).await;
+    let rows = rows.map_err(|_| too_large())?;
+    let report = archive.import(&rows, 1, None).await;
     let report = report.map_err(|error| ApiError::internal(&error))?;
     let refused: Vec<Refused> = report.refused.into_iter().map(Into::into).collect();
     let kept = report.accepted + report.duplicate;
@@ -70,6 +74,7 @@ pub(super) async fn events(
         accepted: report.accepted,
         duplicate: report.duplicate,
         refused,
+        refused_more: (report.refused_more > 0).then_some(report.refused_more),
     };
     Ok((status, Json(intake)).into_response())
 }

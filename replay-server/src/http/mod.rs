@@ -8,12 +8,12 @@ mod frame;
 mod headers;
 mod health;
 mod hls;
-//mod intake;
+mod intake;
 pub mod listen;
 mod media;
 mod openapi;
 mod params;
-//mod resolve;
+mod resolve;
 mod runs;
 mod sessions;
 mod thumbs;
@@ -26,7 +26,7 @@ use axum::{
     Router,
     http::StatusCode,
     middleware,
-    routing::{any, get},
+    routing::{any, get, post},
 };
 use tower_http::{
     compression::{
@@ -86,8 +86,8 @@ fn calls() -> Router<Arc<Archive>> {
         .route("/sessions/{session}/thumbs.json", get(thumbs::index))
         .route("/sessions/{session}/thumbs/{sheet}", get(thumbs::sheet))
         .route("/runs/{run}", get(runs::run))
-    //.route("/resolve", get(resolve::resolve))
-    //.route("/events", post(intake::events))
+        .route("/resolve", get(resolve::resolve))
+        .route("/events", post(intake::events))
 }
 
 async fn unknown_call() -> ApiError {
