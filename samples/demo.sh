@@ -30,6 +30,7 @@ bash samples/story.sh "$display" "$desk" "$seconds" | tee "$rows" | while read -
     jq -r '"  \(.time[11:23])  \(.outcome)\t\(.text)"' <<<"$row" | expand -t 26
 done
 stop_recorder
+kill "$desktop"
 
 session=$(curl -fsS "$site/api/v1/sessions?run=$RUN" | jq -er '.sessions[0].id') || fail "no session of $RUN is listed"
 blocked=$(curl -fsS "$site/api/v1/sessions/$session/events?kinds=log" | jq -er '
@@ -42,7 +43,7 @@ cat <<END
   this session          $site/s/$session
   a blocked save, at its exact frame
                         $site/e/$blocked
-  the desktop           ended; the recorder has closed the session
+  the desktop           has ended, and the recorder has closed the session
   what lies on disk     .demo/store (\`make clean-demo\` removes it)
 END
 

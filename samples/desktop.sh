@@ -70,5 +70,7 @@ start chromium chromium "${no_sandbox[@]}" --app="file://$here/desktop/vendors.h
 
 wait_for 20 xterm xdotool search --onlyvisible --classname invoice-bot
 wait_for 40 chromium xdotool search --onlyvisible --name 'Vendors'
+# The first window to be made active finds none before it, and xdotool says so.
+xdotool search --onlyvisible --classname invoice-bot windowactivate 2>/dev/null
 touch "$folder/ready"
 wait "${children[0]}" || true

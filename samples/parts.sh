@@ -57,7 +57,7 @@ serve() {
     wait_for 30 "${children[-1]}" "$PLAYHEAD_HOME/serve.log" 'playhead serve' curl -fs "$site/readyz"
 }
 
-# Sets `display`, `port` and `desk`: a desktop on the first free display from 60 on.
+# Sets `display`, `port`, `desk` and `desktop`: a desktop on the first free display from 60 on.
 start_desktop() {
     desk=$PLAYHEAD_HOME/desktop
     rm -rf "$desk"
@@ -66,7 +66,8 @@ start_desktop() {
         [ -e "/tmp/.X11-unix/X$display" ] || port_is_taken "127.0.0.1:$port" || break
     done
     start "$PLAYHEAD_HOME/desktop.log" bash samples/desktop.sh "$display" "$port" "$desk"
-    wait_for 60 "${children[-1]}" "$PLAYHEAD_HOME/desktop.log" 'the desktop' test -e "$desk/ready"
+    desktop=${children[-1]}
+    wait_for 60 "$desktop" "$PLAYHEAD_HOME/desktop.log" 'the desktop' test -e "$desk/ready"
 }
 
 # Sets `recorder`, once the first frame is durable.
