@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use capture::{Anchor, ClockMap, Gap, MediaTime, WallTime};
 use segment::manifest::{Fragment, Mask, Repeat};
 
-use super::{InitAt, MAX_SAMPLES, ObjectSpans, Placed, ThumbsAt, Timeline, TimelineError};
+use super::{
+    InitAt, MAX_PLACED, MAX_SAMPLES, ObjectSpans, Placed, ThumbsAt, Timeline, TimelineError,
+};
 
 impl Timeline {
     /// The timeline of a session that began at `start`, from its objects in `seq` order.
@@ -95,7 +97,7 @@ fn place_all(objects: &[ObjectSpans]) -> Result<Vec<Placed>, TimelineError> {
                 return Err(broken("a fragment begins before the one before it ends"));
             }
             samples += place.samples.len();
-            if samples > MAX_SAMPLES {
+            if placed.len() >= MAX_PLACED || samples > MAX_SAMPLES {
                 return Err(TimelineError::TooLong { seq });
             }
             placed.push(place);

@@ -12,8 +12,10 @@ use capture::{Anchor, ClockMap, Gap, MediaTime, Rect};
 use segment::manifest::{Activity, Fragment, Init, Mask, Repeat, Thumbs};
 use serde::Serialize;
 
-/// The most samples, repetitions counted, that one timeline holds: a week at 15 frames a second.
+/// The most fragments, repetitions counted, that one timeline holds: two weeks of steady work.
 /// Bounds what a damaged repeat can ask for.
+pub const MAX_PLACED: usize = 300_000;
+/// The most samples, repetitions counted, that one timeline holds: a week at 15 frames a second.
 pub const MAX_SAMPLES: usize = 10_000_000;
 
 /// What the timeline needs of one object, in `seq` order.
@@ -133,8 +135,10 @@ pub struct FrameAt {
 /// Spans that make no timeline.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimelineError {
-    /// More samples than any session has.
-    #[error("object {seq} brings the timeline past {MAX_SAMPLES} samples")]
+    /// More fragments or samples than any session has.
+    #[error(
+        "object {seq} brings the timeline past {MAX_PLACED} fragments or {MAX_SAMPLES} samples"
+    )]
     TooLong {
         /// The object.
         seq: u64,

@@ -5,6 +5,7 @@ mod catalogue;
 mod home;
 mod import;
 mod linking;
+mod order;
 mod processes;
 mod rebuild;
 mod resolve;

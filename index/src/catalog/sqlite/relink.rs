@@ -181,8 +181,8 @@ pub(super) fn clock_changed(
     rows.settle(db)
 }
 
-/// Looks again at the rows of traces that point to a session since just now.
-pub(super) fn traces_told(db: &Connection, traces: BTreeSet<Trace>) -> Result<(), CatalogError> {
+/// Looks again at the rows of traces that point to other sessions than before.
+pub(super) fn traces_changed(db: &Connection, traces: BTreeSet<Trace>) -> Result<(), CatalogError> {
     let mut rows = Touched::default();
     for trace in traces {
         rows.find(db, "trace = ? and named is null", &[&trace])?;
@@ -234,12 +234,12 @@ impl Touched {
         for key in self.0 {
             settle_row(db, key, &mut clocks, &mut tally)?;
         }
-        let newly_told = tally.write(db)?;
-        if newly_told.is_empty() {
+        let changed = tally.write(db)?;
+        if changed.is_empty() {
             return Ok(());
         }
         // Only rows that name a session tell of it, and these are linked by now: so this ends.
-        traces_told(db, newly_told)
+        traces_changed(db, changed)
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn put(
             tally.add(&counted(row, session), t_ms, row.session.is_some());
         }
     }
-    relink::traces_told(db, tally.write(db)?)?;
+    relink::traces_changed(db, tally.write(db)?)?;
     Ok(put)
 }
 

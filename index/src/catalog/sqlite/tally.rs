@@ -77,8 +77,8 @@ impl Tally {
         *self.outcomes.entry(key).or_default() += by;
     }
 
-    /// Writes the changes. Gives the traces that now point to a session they did not point to
-    /// before, so that other rows of theirs may follow.
+    /// Writes the changes. Gives the traces that point to other sessions than before, whose other
+    /// rows may follow.
     pub(super) fn write(self, db: &Connection) -> Result<BTreeSet<Trace>, CatalogError> {
         for ((session, outcome), by) in self.outcomes {
             db.prepare_cached(
@@ -91,7 +91,7 @@ impl Tally {
             )?
             .execute(params![session, outcome])?;
         }
-        let mut newly_told = BTreeSet::new();
+        let mut changed = BTreeSet::new();
         let pairs: BTreeSet<_> = self.added.keys().chain(&self.stale).copied().collect();
         for (trace, session) in pairs {
             let was_told = is_told(db, &trace, session)?;
@@ -101,11 +101,11 @@ impl Tally {
                 }
                 _ => recount(db, &trace, session)?,
             }
-            if !was_told && is_told(db, &trace, session)? {
-                newly_told.insert(trace);
+            if was_told != is_told(db, &trace, session)? {
+                changed.insert(trace);
             }
         }
-        Ok(newly_told)
+        Ok(changed)
     }
 }
 
