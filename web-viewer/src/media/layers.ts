@@ -43,16 +43,10 @@ export class Layers {
 
   /** Loads the server's picture; false when it could not be had or is no longer wanted. */
   async loadStill(url: string, signal: AbortSignal): Promise<boolean> {
-    const image = new Image();
-    image.src = url;
-    try {
-      await image.decode();
-    } catch {
-      return false;
-    }
-    if (signal.aborted) return false;
     this.#still.src = url;
-    await this.#still.decode().catch(() => undefined);
-    return !signal.aborted;
+    return this.#still.decode().then(
+      () => !signal.aborted,
+      () => false,
+    );
   }
 }

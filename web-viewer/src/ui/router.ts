@@ -10,6 +10,9 @@ export interface Route {
 /** The page asked for: changes on `navigate` and on Back and Forward, not on `rewrite`. */
 export const route = signal<Route>(read());
 
+/** The page that the browser loaded; all others were gone to from it. */
+export const landing = route.peek();
+
 /** Goes to a page of this site. */
 export function navigate(url: string, how: "push" | "replace" = "push"): void {
   if (how === "push") history.pushState(null, "", url);

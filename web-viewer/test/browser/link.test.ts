@@ -194,6 +194,8 @@ test("from the list, one click opens a session paused on a frame", async () => {
   await page.locator(".session a").first().click();
   await settled(page);
   assert.equal((await shown(page)).code, bench.codeAt(0));
+  await page.keyboard.press("Space"); // the focus is on Play
+  await settled(page, "playing");
   assert.deepEqual(faults, []);
   await page.context().close();
 });

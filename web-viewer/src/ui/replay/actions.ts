@@ -21,7 +21,7 @@ export function activate(
   how: "seek" | "select" | "play-before" = "seek",
 ): void {
   rewrite(replay.url(), "replace");
-  replay.selected.value = row;
+  replay.select(row);
   if (how === "select") return;
   replay.player.value?.seek(how === "seek" ? row.t : row.t - LEAD_IN_MS);
   rewrite(replay.url(), "push");

@@ -75,7 +75,7 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
     event.preventDefault();
     if (event.key === "Enter") return activate(replay, row);
     replay.following.value = false;
-    replay.selected.value = row;
+    replay.select(row);
   };
 
   const first = Math.max(0, Math.floor(offset / ROW_PX) - OVERSCAN);

@@ -97,6 +97,8 @@ export class Replay {
 
   readonly #closed = new AbortController();
   readonly #effects: (() => void)[] = [];
+  /** The event of the link, until it is selected. */
+  #linked: string | null = null;
   #poll: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: string) {
@@ -110,6 +112,7 @@ export class Replay {
   /** Loads all parts and opens the player at the moment that `query` names. */
   async open(layers: Layers, query: URLSearchParams): Promise<void> {
     this.readPanel(query);
+    this.#linked = query.get("e");
     try {
       const [session, timeline] = await Promise.all([
         api.session(this.id, this.signal),
@@ -131,7 +134,15 @@ export class Replay {
     this.readPanel(query);
     this.player.value?.pause();
     this.player.value?.seek(await this.#moment(query));
-    this.#selectById(query.get("e"));
+    this.selected.value = undefined;
+    this.#linked = query.get("e");
+    this.#selectLinked();
+  }
+
+  /** The person chose a row. */
+  select(row: Row): void {
+    this.#linked = null;
+    this.selected.value = row;
   }
 
   readPanel(query: URLSearchParams): void {
@@ -237,21 +248,24 @@ export class Replay {
     return a === b || (frame !== undefined && frame.t === this.timeline.value?.frameAt(b)?.t);
   }
 
-  #selectById(id: string | null): void {
-    this.selected.value = id === null ? undefined : this.rows.value.find((row) => row.id === id);
+  /** Selects the event that the link names, once it is loaded. */
+  #selectLinked(): void {
+    if (this.#linked === null) return;
+    const row = this.rows.value.find(({ id }) => id === this.#linked);
+    if (row === undefined) return;
+    this.selected.value = row;
+    this.#linked = null;
   }
 
   async #loadRest(): Promise<void> {
     const quiet = <T>(answer: Promise<T>): Promise<T | undefined> => answer.catch(() => undefined);
-    const rows = this.#loadRows();
+    void this.#loadRows();
     const [density, thumbs] = await Promise.all([
       quiet(api.density(this.id, DENSITY_BUCKETS, this.signal)),
       quiet(api.thumbs(this.id, this.signal)),
     ]);
     this.density.value = density;
     this.sheets.value = thumbs?.sheets ?? [];
-    await rows;
-    this.#selectById(new URLSearchParams(location.search).get("e"));
   }
 
   async #loadRows(from = 0): Promise<void> {
@@ -262,6 +276,7 @@ export class Replay {
         if (fresh.length > 0)
           this.rows.value = [...this.rows.value, ...fresh].sort((a, b) => a.t - b.t);
       }
+      this.#selectLinked(); // before the address is written again
       this.rowsState.value = "ready";
     } catch {
       if (!this.signal.aborted) this.rowsState.value = "error";

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { ErrorPage } from "../errors.tsx";
-import { route } from "../router.ts";
+import { landing, route } from "../router.ts";
 import { landmarks, MAIN, REPLAY } from "../skip.tsx";
 import { keepAddress } from "./address.ts";
 import { Controls } from "./controls.tsx";
@@ -20,6 +20,11 @@ import { TimelineBar } from "./timeline.tsx";
 export function ReplayPage({ id }: { id: string }): JSX.Element {
   const replay = useMemo(() => new Replay(id), [id]);
   const arrival = useMemo(() => route.peek(), [id]);
+
+  useEffect(() => {
+    // Whoever comes from the list goes on by keys from the button they will want.
+    if (arrival !== landing) document.querySelector<HTMLElement>(".controls .primary")?.focus();
+  }, [replay]);
 
   useEffect(() => {
     const ends = [keepAddress(replay), listenForKeys(replay)];
