@@ -2,6 +2,7 @@
 
 pub mod avc;
 pub mod gop;
+pub mod jpeg;
 pub mod picture;
 
 pub use gop::{Coding, DecodeError, decode_last};

@@ -154,7 +154,7 @@ async fn a_frame_can_be_cut_and_scaled_and_an_odd_screen_has_its_true_size() {
 async fn bad_times_and_parameters_each_have_their_answer() {
     let client = Client::new().await;
     for (query, status, code) in [
-        ("t=33000", 400, "time_outside_session"),
+        ("t=32000", 400, "time_outside_session"),
         ("at=2026-11-30T08:59:59Z", 400, "time_outside_session"),
         ("at=2026-11-30T09:10:00Z", 400, "time_outside_session"),
         ("at=2026-11-30T09:00:15Z", 409, "ambiguous_time"),
@@ -240,7 +240,7 @@ async fn the_timeline_lists_repetitions_where_they_are_shown() {
         [0, 2, 9_000, 5_000, 9_000, 14_000],
         [0, 2, 14_000, 5_000, 14_000, 19_000],
         [0, 2, 19_000, 2_500, 19_000, 21_500],
-        [2, 0, 30_000, 3_000, null, null],
+        [2, 0, 30_000, 2_000, null, null],
     ]);
     assert_eq!(Value::from(spans), expected);
     let cut = &timeline["fragments"][5]["samples"];
@@ -386,7 +386,7 @@ async fn the_playlist_adds_up_to_the_timeline() {
         client.ok(&uri.replace("../", "/")).await;
     }
     assert!(text.ends_with("#EXT-X-ENDLIST\n"));
-    let outside = client.get("/hls/index.m3u8?from=33000", &[]).await;
+    let outside = client.get("/hls/index.m3u8?from=32000", &[]).await;
     assert_eq!(outside.status, StatusCode::BAD_REQUEST);
 }
 
@@ -421,14 +421,14 @@ async fn the_server_is_ready_while_its_store_is_there() {
 #[tokio::test]
 async fn density_counts_in_lanes() {
     let client = Client::new().await;
-    let density = client.json("/density?n=33").await;
+    let density = client.json("/density?n=32").await;
     assert_eq!([&density["from"], &density["to"]], [0, DURATION_MS]);
     for lane in [
         "activity", "log", "recorded", "allowed", "asked", "blocked", "input",
     ] {
         assert_eq!(
             density["lanes"][lane].as_array().unwrap().len(),
-            33,
+            32,
             "{lane}"
         );
     }
@@ -496,7 +496,7 @@ async fn rows_come_in_once_and_lead_to_their_frame() {
 
     let session = client.json("").await;
     assert_eq!(session["outcomes"]["blocked"], 1);
-    let density = client.json("/density?n=33").await;
+    let density = client.json("/density?n=32").await;
     assert_eq!(density["lanes"]["blocked"][4], 1);
     assert_eq!(density["lanes"]["log"][3], 1);
 }

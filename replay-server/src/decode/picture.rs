@@ -3,6 +3,8 @@
 use capture::{Rect, Size};
 use image::{ExtendedColorType, ImageEncoder, RgbImage, codecs, imageops};
 
+use super::jpeg;
+
 /// A decoded screen, at its true size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture(RgbImage);
@@ -10,16 +12,13 @@ pub struct Picture(RgbImage);
 /// The picture files that can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PictureFormat {
-    /// JPEG at [`JPEG_QUALITY`].
+    /// JPEG, of a quality that keeps small text crisp.
     Jpeg,
     /// PNG, lossless.
     Png,
     /// WebP, lossless.
     Webp,
 }
-
-/// High enough that small text stays crisp.
-const JPEG_QUALITY: u8 = 90;
 
 impl PictureFormat {
     /// The format that a file name's ending asks for.
@@ -56,6 +55,17 @@ impl std::str::FromStr for PictureFormat {
             _ => Err(FormatError),
         }
     }
+}
+
+/// A picture that does not become a file.
+#[derive(Debug, thiserror::Error)]
+pub enum EncodeError {
+    /// As JPEG.
+    #[error(transparent)]
+    Jpeg(#[from] jpeg::JpegError),
+    /// As PNG or WebP.
+    #[error(transparent)]
+    Lossless(#[from] image::ImageError),
 }
 
 /// What of a picture is wanted, and how large.
@@ -129,15 +139,12 @@ impl Picture {
     ///
     /// # Errors
     /// When the picture has a size that the format does not hold.
-    pub fn encode(&self, format: PictureFormat) -> Result<Vec<u8>, image::ImageError> {
+    pub fn encode(&self, format: PictureFormat) -> Result<Vec<u8>, EncodeError> {
         let (rgb, Size { w, h }) = (self.0.as_raw(), self.size());
         let mut file = Vec::with_capacity(rgb.len() / 8);
         let colour = ExtendedColorType::Rgb8;
         match format {
-            PictureFormat::Jpeg => {
-                codecs::jpeg::JpegEncoder::new_with_quality(&mut file, JPEG_QUALITY)
-                    .write_image(rgb, w, h, colour)?;
-            }
+            PictureFormat::Jpeg => file = jpeg::encode(self.size(), rgb)?,
             PictureFormat::Png => {
                 use codecs::png::{CompressionType, FilterType, PngEncoder};
                 PngEncoder::new_with_quality(
