@@ -176,8 +176,8 @@ pub enum PolicyError {
     },
     /// A valid rule that this recorder does not carry out.
     #[error(
-        "line {line}: {what} not supported by this recorder yet; \
-         what they hide would be recorded, so nothing is"
+        "line {line}: {what} not supported by this recorder yet, \
+         and nothing is recorded under a policy it cannot honour"
     )]
     Unsupported {
         /// The line, from 1.

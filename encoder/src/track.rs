@@ -5,6 +5,7 @@
 //! append to which spool file.
 
 mod beside;
+mod due;
 mod object;
 mod resize;
 #[cfg(test)]
@@ -23,14 +24,9 @@ use crate::{
     thumbs::SheetError,
 };
 use beside::{Beside, Held};
+pub use due::{HEARTBEAT_MS, IDLE_OBJECT_MS};
 use object::{Fragment, Idle, Object, OpenAt};
 use resize::Resize;
-
-/// No sample lasts longer: browsers lose their way between samples further apart.
-pub const HEARTBEAT_MS: u64 = 1000;
-/// Unbroken idle is committed this often. A whole number of idle GOPs, so that the repetitions of
-/// the next object go on in phase.
-pub const IDLE_OBJECT_MS: u64 = 10 * object::FRAGMENT_MS;
 
 /// What a track must know of its session.
 #[derive(Clone, Debug)]
@@ -88,6 +84,9 @@ pub enum TrackError {
 }
 
 /// One run's video: a state machine fed in order of time.
+///
+/// A session's first run begins with a picture at its first instant, a further run with the gap
+/// since the one before, so that its objects leave no hole.
 pub struct Track {
     config: TrackConfig,
     redactor: Redactor,
@@ -123,14 +122,6 @@ enum Shows {
     Samples,
     /// The canvas, as an idle GOP that stands recorded: the encoder rests.
     Idle(Idle),
-}
-
-/// Something a track does by itself once its time has come.
-#[derive(Clone, Copy)]
-enum Due {
-    Heartbeat,
-    IdleCut,
-    Resize,
 }
 
 impl Track {
@@ -194,7 +185,7 @@ impl Track {
         out: &mut Vec<Output>,
     ) -> Result<(), TrackError> {
         let t = t.max(self.floor);
-        self.advance(t, false, out)?;
+        self.advance(t, out)?;
         if self.hold_resize(t, framebuffer, cursor, damage)? {
             self.tell_beside(t, out);
             return Ok(());
@@ -231,7 +222,7 @@ impl Track {
     pub fn proof(&mut self, t: MediaTime, out: &mut Vec<Output>) -> Result<(), TrackError> {
         let pictured = matches!(self.shows, Shows::Samples | Shows::Idle(_));
         if pictured && self.floor <= t {
-            self.advance(t, true, out)?;
+            self.advance(t.plus_ms(1), out)?;
             self.prove(t, out);
         }
         Ok(())
@@ -250,7 +241,7 @@ impl Track {
         if self.shows == Shows::Gap(reason) {
             return Ok(());
         }
-        self.advance(from, false, out)?;
+        self.advance(from, out)?;
         let from = from.max(self.floor);
         if !matches!(self.shows, Shows::Gap(_)) {
             self.close(from, false, out)?;
@@ -281,82 +272,11 @@ impl Track {
     /// # Errors
     /// When a heartbeat before it, or the last sprite sheet, cannot be made.
     pub fn end(&mut self, to: MediaTime, out: &mut Vec<Output>) -> Result<MediaTime, TrackError> {
-        self.advance(to, false, out)?;
+        self.advance(to, out)?;
         let to = to.max(self.floor);
         self.close(to, true, out)?;
         self.shows = Shows::Nothing;
         Ok(to)
-    }
-
-    /// Does what falls due before `t`, and at `t` itself if `inclusive`. The picture before `t`
-    /// is known to have stood until then.
-    fn advance(
-        &mut self,
-        t: MediaTime,
-        inclusive: bool,
-        out: &mut Vec<Output>,
-    ) -> Result<(), TrackError> {
-        while let Some((at, due)) = self.next_due() {
-            if at > t || (at == t && !inclusive) {
-                break;
-            }
-            match due {
-                Due::Heartbeat => self.heartbeat(at, out)?,
-                Due::IdleCut => self.close(at, false, out)?,
-                Due::Resize => self.take_new_size(at, out)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn next_due(&self) -> Option<(MediaTime, Due)> {
-        let own = match self.shows {
-            Shows::Nothing | Shows::Gap(_) => return None,
-            Shows::Samples => {
-                // A cut that is due between two heartbeats brings its own picture, exactly there.
-                let object = self.object.as_ref().and_then(Object::ends_by);
-                let fragment = self.fragment.as_ref().map(Fragment::ends_by);
-                let heartbeat = Some(self.last.plus_ms(HEARTBEAT_MS));
-                let first = [heartbeat, fragment, object].into_iter().flatten().min()?;
-                (first, Due::Heartbeat)
-            }
-            Shows::Idle(_) => {
-                let from = self.object.as_ref().map_or(self.next.from, Object::from);
-                (from.plus_ms(IDLE_OBJECT_MS), Due::IdleCut)
-            }
-        };
-        let resize = self
-            .resize
-            .as_ref()
-            .map(|resize| (resize.due(), Due::Resize));
-        // At a tie the new size goes first: the old picture then needs no heartbeat.
-        resize.into_iter().chain([own]).min_by_key(|&(at, _)| at)
-    }
-
-    /// The picture stood for another second: says so by a sample, or by resting from now on.
-    fn heartbeat(&mut self, t: MediaTime, out: &mut Vec<Output>) -> Result<(), TrackError> {
-        match self.cut(t, out)? {
-            Some(idle) => {
-                self.shows = Shows::Idle(idle);
-                Ok(())
-            }
-            None => self.sample(t, 0, out),
-        }
-    }
-
-    /// Ends what must end at `t` or before: the fragment, or the object with it. Gives back the
-    /// idle GOP if it was one.
-    fn cut(&mut self, t: MediaTime, out: &mut Vec<Output>) -> Result<Option<Idle>, TrackError> {
-        let (Some(object), Some(fragment)) = (&self.object, &self.fragment) else {
-            return Ok(None);
-        };
-        let idle = object.idle_gop(fragment, t);
-        if idle.is_some() || object.is_full(t) {
-            self.close(t, false, out)?;
-        } else if fragment.is_full(t) {
-            self.fragment = None;
-        }
-        Ok(idle)
     }
 
     /// Codes the canvas as the picture at `t`.
@@ -503,17 +423,5 @@ impl Track {
             .insert(resize)
             .paint(framebuffer, cursor, damage)?;
         Ok(true)
-    }
-
-    /// The size has settled: from `t` on its picture is shown, in an object of its own.
-    fn take_new_size(&mut self, t: MediaTime, out: &mut Vec<Output>) -> Result<(), TrackError> {
-        let Some(resize) = self.resize.take() else {
-            return Ok(());
-        };
-        let t = t.max(self.floor);
-        self.close(t, false, out)?;
-        self.canvas = Some(resize.into_canvas());
-        self.codec = None;
-        self.sample(t, 1000, out)
     }
 }
