@@ -63,7 +63,7 @@ start_desktop() {
     rm -rf "$desk"
     for display in {60..69}; do
         port=$((5900 + display))
-        [ -e "/tmp/.X11-unix/X$display" ] || port_is_taken "127.0.0.1:$port" || break
+        xdpyinfo -display ":$display" >/dev/null 2>&1 || port_is_taken "127.0.0.1:$port" || break
     done
     start "$PLAYHEAD_HOME/desktop.log" bash samples/desktop.sh "$display" "$port" "$desk"
     desktop=${children[-1]}

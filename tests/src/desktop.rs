@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::RangeInclusive;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -52,9 +53,8 @@ impl Desktop {
             .args(["-rfbport", &(5900 + display).to_string()])
             .args(options);
         let mut server = Process::start(&name, folder, &mut command)?;
-        let socket = PathBuf::from(format!("/tmp/.X11-unix/X{display}"));
         server.wait_until("Xvnc", START, || {
-            socket.exists() && TcpStream::connect(rfb(display)).is_ok()
+            answers(display) && TcpStream::connect(rfb(display)).is_ok()
         })?;
         Ok(Self { server, display })
     }
@@ -84,18 +84,19 @@ fn rfb(display: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 5900 + display).into()
 }
 
+/// Whether an X server answers; one that was killed leaves its socket behind.
+fn answers(display: u16) -> bool {
+    UnixStream::connect(format!("/tmp/.X11-unix/X{display}")).is_ok()
+}
+
 /// A display and an RFB port that nothing uses.
 ///
 /// # Errors
 /// When all are in use.
 pub fn free_display() -> anyhow::Result<u16> {
-    let is_free = |display: &u16| {
-        !Path::new(&format!("/tmp/.X11-unix/X{display}")).exists()
-            && TcpListener::bind(rfb(*display)).is_ok()
-    };
     DISPLAYS
         .clone()
-        .find(is_free)
+        .find(|&display| !answers(display) && TcpListener::bind(rfb(display)).is_ok())
         .context("displays 70 to 79 are in use")
 }
 

@@ -104,6 +104,8 @@ pub fn frames(file: &Path, width_px: usize, height_px: usize) -> anyhow::Result<
         .args([
             "-fps_mode",
             "passthrough",
+            "-enc_time_base",
+            "1:90000",
             "-f",
             "rawvideo",
             "-pix_fmt",

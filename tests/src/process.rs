@@ -10,7 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::clock::wait_for;
 
-/// A started program. It is killed when this is dropped.
+/// How long a program may take to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A started program. It is ended when this is dropped.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -94,10 +97,15 @@ impl Process {
 }
 
 impl Drop for Process {
+    /// Asks it to end, so that it can tidy up, and kills it when it does not. A stopped process
+    /// is continued, for else it would never hear.
     fn drop(&mut self) {
-        // Already ended is as good; a stopped process must be able to receive its end.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.signal(Signal::CONT);
+        let _ = self.signal(Signal::TERM);
+        if self.wait(PATIENCE).is_err() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
     }
 }
 
