@@ -1,9 +1,8 @@
 //! `doctor`: can this machine record, and if not, what is to be fixed?
 
 use anyhow::{Context as _, anyhow};
-use capture::{Damage, Framebuffer, MediaTime, SessionId, Size};
-use encoder::{Encoder, Output, Policy, Track, TrackConfig};
-use segment::Record;
+use capture::{Framebuffer, Size};
+use encoder::{Encoder, h264};
 
 use crate::{
     child, cli, clock,
@@ -46,33 +45,11 @@ pub(crate) async fn doctor(options: cli::Doctor) -> Result<(), Failure> {
     }
 }
 
-/// Records one small picture with the encoder that `record` would use.
+/// Codes one small picture with the encoder that `record` would use.
 fn encoder() -> anyhow::Result<String> {
-    let config = TrackConfig {
-        session: SessionId::new(0, [0; 10]),
-        run: 1,
-        seq: 0,
-        from: MediaTime::ZERO,
-        fps_max: 15,
-        encoder: Encoder::Auto,
-    };
-    let advice = "install GStreamer's x264enc (plugins ugly) or openh264enc (plugins bad)";
     let framebuffer = Framebuffer::new(Size::new(64, 64), 0)?;
-    let damage = Damage::of(framebuffer.size().rect());
-    let mut outputs = Vec::new();
-    Track::new(config, Policy::default())
-        .context(advice)?
-        .frame(MediaTime::ZERO, &framebuffer, None, &damage, &mut outputs)
-        .context(advice)?;
-    let coded = outputs.iter().find_map(|output| match output {
-        Output::Append {
-            record: Record::Sample(sample),
-            ..
-        } => Some(sample.bytes.len()),
-        _ => None,
-    });
-    let bytes = coded.context("the encoder gave no picture")?;
-    Ok(format!("codes H.264 ({bytes} bytes for a small picture)"))
+    h264::try_out(Encoder::Auto, &framebuffer)
+        .context("install GStreamer's x264enc (plugins ugly) or openh264enc (plugins bad)")
 }
 
 fn spool(places: &cli::Places) -> anyhow::Result<String> {
