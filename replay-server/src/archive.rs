@@ -1,6 +1,6 @@
 //! What every call and command works on: a store, its catalogue, and a reader of media.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use capture::{SessionId, WallTime};
 use index::{
@@ -11,11 +11,15 @@ use index::{
 };
 
 use crate::{
+    cache::Cache,
     clock,
     decode::Picture,
     media::{MediaReader, PictureError},
     shot::Shot,
 };
+
+/// Timelines kept in memory: those of some ten sessions of eight hours.
+const TIMELINE_CACHE_BYTES: usize = 32 << 20;
 
 /// An archive of sessions.
 pub struct Archive {
@@ -27,6 +31,16 @@ pub struct Archive {
     pub media: MediaReader,
     /// Reads the wall clock.
     pub now: fn() -> WallTime,
+    timelines: Mutex<Cache<Version, Arc<Timeline>>>,
+}
+
+/// A session as far as it was recorded: another object or its end makes it another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Version {
+    session: SessionId,
+    state: &'static str,
+    bytes: u64,
+    duration_ms: u64,
 }
 
 impl Archive {
@@ -38,6 +52,7 @@ impl Archive {
             store,
             catalog,
             now,
+            timelines: Mutex::new(Cache::new(TIMELINE_CACHE_BYTES)),
         }
     }
 
@@ -49,12 +64,36 @@ impl Archive {
         self.catalog.session(id, (self.now)()).await
     }
 
-    /// A session on one clock; `None` for an unknown one.
+    /// The session of `summary` on one clock; `None` when it is gone.
     ///
     /// # Errors
     /// When the catalogue cannot be asked, or the session's objects contradict themselves.
-    pub async fn timeline(&self, id: SessionId) -> Result<Option<Timeline>, CatalogError> {
-        self.catalog.timeline(id, (self.now)()).await
+    pub async fn timeline(
+        &self,
+        summary: &SessionSummary,
+    ) -> Result<Option<Arc<Timeline>>, CatalogError> {
+        let version = Version {
+            session: summary.id,
+            state: summary.state.as_str(),
+            bytes: summary.bytes,
+            duration_ms: summary.duration_ms,
+        };
+        let lock = || {
+            // A cache that was being written when a thread died is still a cache.
+            self.timelines
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let kept = lock().get(&version);
+        if kept.is_some() {
+            return Ok(kept);
+        }
+        let made = self.catalog.timeline(summary.id, (self.now)()).await?;
+        let made = made.map(Arc::new);
+        if let Some(timeline) = &made {
+            lock().put(version, timeline.clone(), size_bytes(timeline));
+        }
+        Ok(made)
     }
 
     /// The object that holds the frame of `shot`, and the fragment in it.
@@ -109,4 +148,11 @@ impl Archive {
         let mut names = Names::new((self.now)(), clock::fresh().into_bytes());
         import.rows(rows, &mut names).await
     }
+}
+
+/// About what a timeline takes in memory: its fragments and samples are nearly all of it.
+fn size_bytes(timeline: &Timeline) -> usize {
+    let placed = timeline.fragments.iter();
+    let placed = placed.map(|placed| size_of_val(placed) + size_of_val(&*placed.samples));
+    size_of::<Timeline>() + placed.sum::<usize>()
 }

@@ -434,7 +434,7 @@ async fn density_counts_in_lanes() {
     }
     assert!(density["lanes"]["activity"][0].as_u64().unwrap() > 0);
     assert_eq!(
-        density["lanes"]["activity"][IDLE_MS[0] as usize / 1000 + 1],
+        density["lanes"]["activity"][usize::try_from(IDLE_MS[0]).unwrap() / 1000 + 1],
         0
     );
     assert_eq!(

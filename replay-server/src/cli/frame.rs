@@ -7,7 +7,7 @@ use capture::SessionId;
 use clap::Args;
 use index::At;
 
-use super::{Failure, Outcome, say, timeline};
+use super::{Failure, Outcome, say, session};
 use crate::{archive::Archive, decode::PictureFormat, shot::shot};
 
 #[derive(Args, Debug)]
@@ -28,7 +28,7 @@ impl Frame {
             let file = self.output.display();
             Failure::usage(anyhow!("{file} must end in .png, .jpg or .webp"))
         })?;
-        let timeline = timeline(archive, self.session).await?;
+        let (_, timeline) = session(archive, self.session).await?;
         let shot = shot(&timeline, self.at)?;
         let source = archive.source(self.session, &timeline, &shot).await?;
         let picture = archive.picture(&source, &shot).await?;

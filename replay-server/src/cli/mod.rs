@@ -14,7 +14,7 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::Context;
 use capture::SessionId;
 use clap::{Parser, Subcommand};
-use index::Timeline;
+use index::{Timeline, catalog::SessionSummary};
 
 use crate::{archive::Archive, clock, home::Places};
 
@@ -138,11 +138,15 @@ fn open_shared(places: &Places) -> Result<Arc<Archive>, Failure> {
     open(places).map(Arc::new)
 }
 
-/// The session's timeline, or that there is no such session.
-async fn timeline(archive: &Archive, id: SessionId) -> Result<Timeline, Failure> {
-    let timeline = archive.timeline(id).await?;
-    Ok(timeline
-        .with_context(|| format!("there is no session {id}; `playhead sessions` lists all"))?)
+/// What is known of a session, and the session on one clock.
+async fn session(
+    archive: &Archive,
+    id: SessionId,
+) -> Result<(SessionSummary, Arc<Timeline>), Failure> {
+    let unknown = || format!("there is no session {id}; `playhead sessions` lists all");
+    let summary = archive.session(id).await?.with_context(unknown)?;
+    let timeline = archive.timeline(&summary).await?.with_context(unknown)?;
+    Ok((summary, timeline))
 }
 
 /// Writes a line to standard output.

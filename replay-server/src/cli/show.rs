@@ -11,7 +11,7 @@ use segment::{
     mp4::{part, read_events, read_manifest},
 };
 
-use super::{Outcome, open, say, sessions::printable, timeline};
+use super::{Outcome, open, say, session, sessions::printable};
 use crate::home::Places;
 
 /// No segment is larger: it ends at 8 MiB and a sample of at most 16 MiB.
@@ -40,9 +40,7 @@ impl Show {
 
     async fn session(self, places: &Places, id: SessionId) -> Outcome {
         let archive = open(places)?;
-        let timeline = timeline(&archive, id).await?;
-        let summary = archive.session(id).await?;
-        let summary = summary.with_context(|| format!("there is no session {id}"))?;
+        let (summary, timeline) = session(&archive, id).await?;
         if self.json {
             let mut json = serde_json::to_value(&summary)?;
             json["gaps"] = serde_json::to_value(&timeline.gaps)?;

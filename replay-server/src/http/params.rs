@@ -1,5 +1,7 @@
 //! Reads what a client asks for out of an address, and names what is wrong with it.
 
+use std::sync::Arc;
+
 use axum::{
     extract::{FromRequestParts, Query, rejection::QueryRejection},
     http::request::Parts,
@@ -53,9 +55,9 @@ pub(super) async fn session(archive: &Archive, text: &str) -> Result<SessionSumm
 pub(super) async fn timeline(
     archive: &Archive,
     text: &str,
-) -> Result<(SessionSummary, Timeline), ApiError> {
+) -> Result<(SessionSummary, Arc<Timeline>), ApiError> {
     let summary = session(archive, text).await?;
-    let timeline = archive.timeline(summary.id).await?;
+    let timeline = archive.timeline(&summary).await?;
     let timeline = timeline.ok_or_else(|| error::unknown_session(&summary.id))?;
     Ok((summary, timeline))
 }

@@ -273,10 +273,10 @@ pub(super) async fn one(
     Path(session): Path<String>,
 ) -> Result<Json<SessionInFull>, ApiError> {
     let (summary, timeline) = params::timeline(&archive, &session).await?;
-    Ok(Json(in_full(summary, timeline)))
+    Ok(Json(in_full(summary, &timeline)))
 }
 
-fn in_full(summary: SessionSummary, timeline: Timeline) -> SessionInFull {
+fn in_full(summary: SessionSummary, timeline: &Timeline) -> SessionInFull {
     let mut counts = BTreeMap::<&str, u64>::new();
     for mask in &timeline.masks {
         *counts.entry(&mask.rule).or_default() += 1;
@@ -289,19 +289,19 @@ fn in_full(summary: SessionSummary, timeline: Timeline) -> SessionInFull {
         facts: summary.into(),
         gaps: timeline.gaps.iter().map(Into::into).collect(),
         masks: masks.collect(),
-        mask_spans: timeline.masks.into_iter().map(Into::into).collect(),
+        mask_spans: timeline.masks.iter().map(Into::into).collect(),
         rights: LOCAL,
     }
 }
 
-impl From<segment::manifest::Mask> for MaskSpan {
-    fn from(mask: segment::manifest::Mask) -> Self {
+impl From<&segment::manifest::Mask> for MaskSpan {
+    fn from(mask: &segment::manifest::Mask) -> Self {
         Self {
             rect: mask.rect.into(),
             from: mask.from.ms(),
             to: mask.to.ms(),
-            rule: mask.rule,
-            kind: mask.kind,
+            rule: mask.rule.clone(),
+            kind: mask.kind.clone(),
         }
     }
 }

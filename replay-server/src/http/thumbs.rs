@@ -8,7 +8,6 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use capture::MediaTime;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -45,12 +44,12 @@ pub(super) async fn index(
     Path(session): Path<String>,
 ) -> Result<Json<Thumbs>, ApiError> {
     let (summary, timeline) = params::timeline(&archive, &session).await?;
-    let sheets = timeline.thumbs.into_iter().map(|sheet| Sheet {
+    let sheets = timeline.thumbs.iter().map(|sheet| Sheet {
         seq: sheet.seq,
         url: format!("/api/v1/sessions/{}/thumbs/{}.jpg", summary.id, sheet.seq),
         tile: sheet.thumbs.tile.into(),
         columns: sheet.thumbs.columns,
-        times: sheet.thumbs.times.into_iter().map(MediaTime::ms).collect(),
+        times: sheet.thumbs.times.iter().map(|t| t.ms()).collect(),
     });
     Ok(Json(Thumbs {
         sheets: sheets.collect(),

@@ -6,7 +6,7 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use capture::{Anchor, Gap, MediaTime};
+use capture::{Anchor, Gap};
 use index::timeline::{InitAt, Placed, Timeline};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -92,28 +92,28 @@ pub(super) async fn timeline(
     Path(session): Path<String>,
 ) -> Result<Json<TimelineAnswer>, ApiError> {
     let (_, timeline) = params::timeline(&archive, &session).await?;
-    Ok(Json(timeline.into()))
+    Ok(Json((&*timeline).into()))
 }
 
-impl From<Timeline> for TimelineAnswer {
-    fn from(timeline: Timeline) -> Self {
+impl From<&Timeline> for TimelineAnswer {
+    fn from(timeline: &Timeline) -> Self {
         Self {
             duration_ms: timeline.duration.ms(),
             live: timeline.live,
-            inits: timeline.inits.into_iter().map(Into::into).collect(),
-            fragments: timeline.fragments.into_iter().map(Into::into).collect(),
+            inits: timeline.inits.iter().map(Into::into).collect(),
+            fragments: timeline.fragments.iter().map(Into::into).collect(),
             gaps: timeline.gaps.iter().map(Into::into).collect(),
             anchors: timeline.clock.anchors().iter().map(Into::into).collect(),
-            masks: timeline.masks.into_iter().map(Into::into).collect(),
+            masks: timeline.masks.iter().map(Into::into).collect(),
         }
     }
 }
 
-impl From<InitAt> for SegmentInit {
-    fn from(init: InitAt) -> Self {
+impl From<&InitAt> for SegmentInit {
+    fn from(init: &InitAt) -> Self {
         Self {
             seq: init.seq,
-            codec: init.codec,
+            codec: init.codec.clone(),
             width: init.width,
             height: init.height,
             crop: init.crop.map(Into::into),
@@ -121,8 +121,8 @@ impl From<InitAt> for SegmentInit {
     }
 }
 
-impl From<Placed> for ShownFragment {
-    fn from(placed: Placed) -> Self {
+impl From<&Placed> for ShownFragment {
+    fn from(placed: &Placed) -> Self {
         let repeated = !placed.is_original();
         Self {
             seq: placed.seq,
@@ -132,7 +132,7 @@ impl From<Placed> for ShownFragment {
             at: repeated.then_some(placed.at.ms()),
             to: repeated.then_some(placed.to.ms()),
             bytes: placed.bytes,
-            samples: placed.samples.into_iter().map(MediaTime::ms).collect(),
+            samples: placed.samples.iter().map(|t| t.ms()).collect(),
         }
     }
 }

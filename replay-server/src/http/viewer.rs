@@ -29,21 +29,25 @@ const NOT_BUILT: &str = "The viewer is not built into this binary.\n\
 
 /// Every address that is no call: the viewer's page, or a file of it.
 pub(super) async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
-    let path = uri.path().trim_start_matches('/');
     if method != Method::GET && method != Method::HEAD {
         return super::wrong_method().await.into_response();
     }
+    answer(FILES, uri.path().trim_start_matches('/'), &headers)
+}
+
+fn answer(files: &[Asset], path: &str, headers: &HeaderMap) -> Response {
+    let file = |path| files.iter().find(|asset| asset.path == path);
     if path.is_empty() {
         return Redirect::temporary("/sessions").into_response();
     }
-    if let Some(asset) = FILES.iter().find(|asset| asset.path == path) {
-        return send(asset, &headers);
+    if let Some(asset) = file(path) {
+        return send(asset, headers);
     }
     if !is_page(path) {
         return ApiError::not_found("unknown_page", "There is no such page.").into_response();
     }
-    match FILES.iter().find(|asset| asset.path == "index.html") {
-        Some(index) => send(index, &headers),
+    match file("index.html") {
+        Some(index) => send(index, headers),
         None => (StatusCode::SERVICE_UNAVAILABLE, NOT_BUILT).into_response(),
     }
 }
@@ -97,7 +101,8 @@ fn accepts(headers: &HeaderMap, coding: &str) -> bool {
     let accepted = accepted.and_then(|value| value.to_str().ok());
     accepted.unwrap_or_default().split(',').any(|item| {
         let (name, weight) = item.split_once(';').unwrap_or((item, ""));
-        name.trim().eq_ignore_ascii_case(coding) && !weight.contains("q=0.0") && weight != "q=0"
+        let refused = weight.trim().trim_start_matches("q=").parse() == Ok(0.0);
+        name.trim().eq_ignore_ascii_case(coding) && !refused
     })
 }
 
@@ -105,13 +110,65 @@ fn accepts(headers: &HeaderMap, coding: &str) -> bool {
 mod tests {
     use super::*;
 
+    const FILES: &[Asset] = &[
+        Asset {
+            path: "assets/main-1.js",
+            content_type: "text/javascript; charset=utf-8",
+            bytes: b"plain",
+            brotli: Some(b"br"),
+            gzip: Some(b"gz"),
+        },
+        Asset {
+            path: "index.html",
+            content_type: "text/html; charset=utf-8",
+            bytes: b"page",
+            brotli: None,
+            gzip: None,
+        },
+    ];
+
+    fn check(path: &str, status: u16, kept: &str) {
+        let response = answer(FILES, path, &HeaderMap::new());
+        assert_eq!(response.status().as_u16(), status, "{path}");
+        let header = response.headers().get(header::CACHE_CONTROL);
+        let header = header.map_or("", |value| value.to_str().unwrap());
+        assert_eq!(header, kept, "{path}");
+    }
+
     #[test]
-    fn deep_links_are_pages_and_other_paths_are_not() {
-        for path in ["sessions", "s/x", "e/1", "t/a/b", "r/run"] {
-            assert!(is_page(path), "{path}");
+    fn deep_links_are_the_page_and_other_paths_are_not() {
+        for path in ["sessions", "s/x", "e/1", "t/a/b", "r/run", "index.html"] {
+            check(path, 200, "no-store");
         }
         for path in ["favicon.ico", "assets/gone.js", "sx/1", "../etc/passwd"] {
-            assert!(!is_page(path), "{path}");
+            check(path, 404, "");
+        }
+        check("assets/main-1.js", 200, FOREVER);
+    }
+
+    #[test]
+    fn without_a_viewer_the_page_says_what_to_build() {
+        let response = answer(&[], "sessions", &HeaderMap::new());
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
+
+    #[test]
+    fn the_smallest_form_that_the_client_takes_is_sent() {
+        for (accepted, coding) in [
+            ("gzip, deflate, br", Some("br")),
+            ("gzip", Some("gzip")),
+            ("br;q=0, gzip;q=0.5", Some("gzip")),
+            ("identity", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accepted));
+            let response = answer(FILES, "assets/main-1.js", &headers);
+            let sent = response.headers().get(header::CONTENT_ENCODING);
+            assert_eq!(
+                sent.map(|sent| sent.to_str().unwrap()),
+                coding,
+                "{accepted}"
+            );
         }
     }
 }
