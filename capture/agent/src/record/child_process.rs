@@ -66,6 +66,13 @@ impl ChildProcess {
         })
     }
 
+    /// How much memory the child holds, as the kernel counts it.
+    pub(super) fn rss_bytes(&self) -> Option<u64> {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.process.id()?)).ok()?;
+        let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some(pages.saturating_mul(rustix::param::page_size() as u64))
+    }
+
     /// Asks the child to do `command`; a child that is gone is noticed by [`report`](Self::report).
     pub(super) async fn tell(&mut self, command: Command) {
         if let Some(commands) = &mut self.commands

@@ -1,0 +1,252 @@
+//! The parent's loop: it serves one child after another until the session is closed.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Context as _, anyhow};
+use capture::MediaTime;
+use segment::end::EndReason;
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{
+    child_process::ChildProcess,
+    courier::{Courier, Delivered},
+    resume::next_run,
+};
+use crate::{
+    exit::{Failure, Kind},
+    spool::{Claim, Folder},
+    wire::{Command, Refusal, Report, Spec},
+};
+
+/// A child that dies this often in a row without a new frame will not do better the next time.
+const MAX_BARREN_RUNS: u32 = 8;
+/// The wait before a barren child is started again; each further one is twice as long.
+const FIRST_RESTART_WAIT: Duration = Duration::from_millis(250);
+/// How long a closed session waits for its store before the spool is left for `flush`.
+const DELIVERY_PATIENCE: Duration = Duration::from_secs(30);
+/// A child needs about 80 MB for a 1080p screen and 300 MB for an 8K one; past this its peer has
+/// found a way to make it grow.
+const MAX_CHILD_RSS_BYTES: u64 = 1 << 30;
+
+/// SIGINT and SIGTERM.
+pub(super) struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    pub(super) fn listen() -> std::io::Result<Self> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self {
+            interrupt,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// One session being recorded.
+pub(super) struct Recorder {
+    /// Delivers what is sealed.
+    pub(super) courier: Courier,
+    /// What each child is told.
+    pub(super) spec: Spec,
+    /// The session's folder in the spool.
+    pub(super) folder: Folder,
+    /// The claim on that folder.
+    pub(super) claim: Claim,
+    /// How long to record.
+    pub(super) duration: Option<Duration>,
+    /// The file that says that the first frame is durable.
+    pub(super) ready_file: Option<PathBuf>,
+    /// The operator's wish to stop.
+    pub(super) stop: StopSignals,
+    /// What has happened so far.
+    pub(super) progress: Progress,
+}
+
+/// What has happened so far.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// When the asked duration passes; set by the first frame.
+    deadline: Option<Instant>,
+    /// Why the child was asked to stop.
+    stopping: Option<EndReason>,
+    /// The operator knows that recording has started.
+    announced: bool,
+}
+
+/// How one child came to its end.
+enum RunEnd {
+    Ended {
+        t: MediaTime,
+        reason: EndReason,
+    },
+    Refused(Failure),
+    /// It stopped without a word, or with one that helps the operator.
+    Died {
+        frames: bool,
+        detail: String,
+    },
+}
+
+impl Recorder {
+    /// Records until the session is closed.
+    pub(super) async fn run(mut self) -> Result<(), Failure> {
+        let internal = |error: anyhow::Error| Kind::Internal.because(error);
+        let mut barren_runs = 0;
+        loop {
+            let child = ChildProcess::start(&self.spec).await.map_err(internal)?;
+            match self.watch(child).await.map_err(internal)? {
+                RunEnd::Ended { t, reason } => return self.close(t, reason).await,
+                RunEnd::Refused(failure) => {
+                    let _ = self.folder.remove(); // nothing was recorded into it
+                    return Err(failure);
+                }
+                RunEnd::Died { detail, .. } if !self.has_head().map_err(internal)? => {
+                    let _ = self.folder.remove(); // nothing was recorded into it
+                    return Err(internal(anyhow!("the recording child stopped: {detail}")));
+                }
+                RunEnd::Died { frames, detail } => {
+                    self.courier
+                        .announce(|announcer| announcer.health("child-died", &detail));
+                    barren_runs = if frames { 0 } else { barren_runs + 1 };
+                    let (head, position) = self.courier.settle().await.map_err(internal)?;
+                    if let Some(reason) = self.progress.stopping {
+                        return self.close(position.from, reason).await;
+                    }
+                    if barren_runs >= MAX_BARREN_RUNS {
+                        return self.close(position.from, EndReason::Crash).await;
+                    }
+                    let resume = next_run(&self.folder, &head, &position).map_err(internal)?;
+                    self.spec.resume = Some(resume);
+                    sleep(FIRST_RESTART_WAIT * 2_u32.pow(barren_runs) - FIRST_RESTART_WAIT).await;
+                }
+            }
+        }
+    }
+
+    /// Serves one child until it is gone.
+    async fn watch(&mut self, mut child: ChildProcess) -> anyhow::Result<RunEnd> {
+        let mut end = None;
+        let mut frames = false;
+        let mut detail = "it was killed".to_owned();
+        let mut line = Vec::new();
+        if self.spec.resume.is_some() {
+            self.courier.begin();
+        }
+        loop {
+            let deadline = self.progress.deadline;
+            tokio::select! {
+                report = child.report(&mut line) => match report? {
+                    None => break,
+                    Some(Report::Started { .. }) => {
+                        frames = true;
+                        self.started()?;
+                    }
+                    Some(Report::Sealed { seq }) => self.courier.sealed(seq),
+                    Some(Report::GapOpened { from, reason, detail }) => {
+                        self.courier.announce(|to| to.gap_opened(from, reason, &detail));
+                    }
+                    Some(Report::GapClosed { to: t }) => {
+                        frames = true;
+                        self.courier.announce(|to| to.gap_closed(t));
+                    }
+                    Some(Report::Status(status)) => {
+                        self.courier.status(status);
+                        if child.rss_bytes() > Some(MAX_CHILD_RSS_BYTES) {
+                            "it used too much memory and was stopped".clone_into(&mut detail);
+                            break;
+                        }
+                    }
+                    Some(Report::Refused { refusal, detail }) => {
+                        let kind = match refusal {
+                            Refusal::Authentication => Kind::Authentication,
+                            Refusal::Unreachable => Kind::Unreachable,
+                        };
+                        end = Some(RunEnd::Refused(kind.because(anyhow!(detail))));
+                    }
+                    Some(Report::Ended { t, reason, .. }) => {
+                        end = Some(RunEnd::Ended { t, reason });
+                    }
+                    Some(Report::Failed { detail: said }) => detail = said,
+                },
+                () = self.stop.next(), if self.progress.stopping.is_none() => {
+                    self.progress.stopping = Some(EndReason::Stopped);
+                    child.tell(Command::Stop(EndReason::Stopped)).await;
+                }
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)),
+                    if deadline.is_some() && self.progress.stopping.is_none() =>
+                {
+                    self.progress.stopping = Some(EndReason::DurationReached);
+                    child.tell(Command::Stop(EndReason::DurationReached)).await;
+                }
+            }
+        }
+        child.reap().await;
+        Ok(end.unwrap_or(RunEnd::Died { frames, detail }))
+    }
+
+    fn has_head(&self) -> anyhow::Result<bool> {
+        Ok(self
+            .folder
+            .head()
+            .context("reading the session's head")?
+            .is_some())
+    }
+
+    /// A run's first frame is durable; only the first run is news.
+    fn started(&mut self) -> anyhow::Result<()> {
+        self.courier.begin();
+        if std::mem::replace(&mut self.progress.announced, true) {
+            return Ok(());
+        }
+        let source = self.spec.source.to_string();
+        self.courier.announce_start(&source);
+        if let Some(file) = &self.ready_file {
+            let session = self.spec.session;
+            std::fs::write(file, format!("{session}\n")).context("writing --ready-file")?;
+        }
+        if let Some(duration) = self.duration {
+            self.progress.deadline = Some(Instant::now() + duration);
+        }
+        Ok(())
+    }
+
+    /// Delivers the rest, the end record last.
+    async fn close(mut self, t: MediaTime, reason: EndReason) -> Result<(), Failure> {
+        self.folder
+            .write_ended(reason)
+            .map_err(|error| Kind::Internal.because(error))?;
+        let delivered = tokio::select! {
+            delivered = self.courier.finish(reason, DELIVERY_PATIENCE) => delivered,
+            // Asked to stop once more: what is left waits in the spool.
+            () = self.stop.next() => Delivered::Partly(anyhow!("stopped before all was sent")),
+        };
+        match delivered {
+            Delivered::Wholly => {
+                self.courier
+                    .announce(|announcer| announcer.ended(t, reason));
+                drop(self.claim);
+                let _ = self.folder.remove(); // an empty folder left behind does no harm
+                Ok(())
+            }
+            Delivered::Partly(error) => {
+                let spool = self.folder.path().display();
+                Err(Kind::Store.because(error.context(format!(
+                    "the recording is complete in {spool} but not yet in the store; \
+                     run `playhead-agent flush` when the store is back"
+                ))))
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Taking a session up again: which run comes next, and how its media time goes on.
+
+use anyhow::anyhow;
+use capture::{MediaTime, session::SessionHead};
+
+use crate::{
+    clock::{self, BootTime},
+    delivery::{Delivery, Places, Position},
+    exit::{Failure, Kind},
+    spool::{Epoch, Folder},
+    wire::Resume,
+};
+
+/// Takes up the unfinished session in `folder`: what is left of it is delivered first.
+pub(super) async fn resume(places: &Places, folder: &Folder) -> Result<Resume, Failure> {
+    let usage = |text: String| Kind::Usage.because(anyhow!(text));
+    let shown = folder.path().display();
+    let dead = folder
+        .claim_dead()
+        .map_err(|error| usage(format!("--session: {shown}: {error}")))?;
+    let Some(_dead) = dead else {
+        return Err(usage(
+            "--session: another recorder is still recording this session".into(),
+        ));
+    };
+    if folder
+        .ended()
+        .map_err(|error| Kind::Internal.because(error))?
+        .is_some()
+    {
+        return Err(usage(
+            "--session: this session has ended; start a new one".to_owned(),
+        ));
+    }
+    let store = |error: anyhow::Error| Kind::Store.because(error);
+    let delivery = Delivery::open(places.clone(), folder.clone()).await;
+    let Some(mut delivery) = delivery.map_err(store)? else {
+        return Err(usage(
+            "--session: this session never had a frame; start a new one".to_owned(),
+        ));
+    };
+    while delivery.next(u64::MAX).await.map_err(store)?.is_some() {}
+    next_run(folder, delivery.head(), &delivery.position())
+        .map_err(|error| Kind::Internal.because(error))
+}
+
+/// The run that follows `position`, on this boot or a later one.
+pub(super) fn next_run(
+    folder: &Folder,
+    head: &SessionHead,
+    position: &Position,
+) -> anyhow::Result<Resume> {
+    let boot_id = clock::boot_id();
+    let epoch = match folder.epoch()? {
+        Some(epoch) if epoch.boot_id == boot_id => epoch,
+        _ => {
+            // The boot clock began anew; only the wall clock still knows how long it has been.
+            let elapsed_ms = clock::wall().unix_ms() - head.start.unix_ms();
+            let t = MediaTime::from_ms(u64::try_from(elapsed_ms).unwrap_or(0)).max(position.from);
+            let epoch = Epoch {
+                boot_id,
+                at: BootTime::now(),
+                t,
+            };
+            folder.write_epoch(&epoch)?;
+            epoch
+        }
+    };
+    Ok(Resume {
+        run: position.run + 1,
+        seq: position.seq,
+        from: position.from,
+        epoch,
+        last_anchor: position.last_anchor,
+    })
+}
