@@ -21,6 +21,9 @@ const BUSY: Duration = Duration::from_secs(10);
 const MAX_WAITING_WRITES: usize = 64;
 /// Reads that run at once; SQLite reads are short and the machine has other work.
 const MAX_READERS: usize = 4;
+/// Rows arrive with random ids and traces, so each transaction touches pages all over the
+/// indexes: 32 MiB of them stay in memory, and 32 MiB of log gather before pages are written back.
+const WRITER_SETTINGS: &str = "pragma cache_size = -32768; pragma wal_autocheckpoint = 8192;";
 /// Prepared statements kept by a connection: more than there are different ones.
 const STATEMENTS: usize = 128;
 
@@ -34,6 +37,8 @@ pub(super) fn open_for_writing(url: &str, path: &Path) -> Result<Connection, Cat
         std::fs::create_dir_all(folder).map_err(|error| open_error(error.into()))?;
     }
     let mut db = open(path).map_err(|error| open_error(error.into()))?;
+    db.execute_batch(WRITER_SETTINGS)
+        .map_err(|error| open_error(error.into()))?;
     let newer = migrate(&mut db).map_err(|error| open_error(error.into()))?;
     match newer {
         None => Ok(db),

@@ -94,14 +94,16 @@ impl Tally {
         let mut changed = BTreeSet::new();
         let pairs: BTreeSet<_> = self.added.keys().chain(&self.stale).copied().collect();
         for (trace, session) in pairs {
-            let was_told = is_told(db, &trace, session)?;
-            match self.added.get(&(trace, session)) {
-                Some(added) if !self.stale.contains(&(trace, session)) => {
-                    add(db, &trace, session, added)?;
-                }
-                _ => recount(db, &trace, session)?,
+            let added = self.added.get(&(trace, session));
+            let added = added.filter(|_| !self.stale.contains(&(trace, session)));
+            // Most rows are new and name no session: they change nothing that others see.
+            let silent = added.is_some_and(|added| added.by_name == 0);
+            let was_told = !silent && is_told(db, &trace, session)?;
+            match added {
+                Some(added) => add(db, &trace, session, added)?,
+                None => recount(db, &trace, session)?,
             }
-            if was_told != is_told(db, &trace, session)? {
+            if !silent && was_told != is_told(db, &trace, session)? {
                 changed.insert(trace);
             }
         }

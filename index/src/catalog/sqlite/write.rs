@@ -322,7 +322,7 @@ pub(super) fn begin_rebuild(db: &mut Connection) -> Result<(), CatalogError> {
 
 pub(super) fn finish_rebuild(db: &mut Connection) -> Result<(), CatalogError> {
     Ok(db.execute_batch(
-        "pragma synchronous = full; pragma wal_autocheckpoint = 1000; \
+        "pragma synchronous = full; pragma wal_autocheckpoint = 8192; \
          pragma wal_checkpoint (truncate); pragma optimize;",
     )?)
 }
