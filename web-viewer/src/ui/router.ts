@@ -10,14 +10,16 @@ export interface Route {
 /** The page asked for: changes on `navigate` and on Back and Forward, not on `rewrite`. */
 export const route = signal<Route>(read());
 
-/** The page that the browser loaded; all others were gone to from it. */
-export const landing = route.peek();
+/** The page that the browser came to; one that replaces itself is still the same. */
+export let landing = route.peek();
 
 /** Goes to a page of this site. */
 export function navigate(url: string, how: "push" | "replace" = "push"): void {
   if (how === "push") history.pushState(null, "", url);
   else history.replaceState(null, "", url);
-  route.value = read();
+  const next = read();
+  if (how === "replace" && route.peek() === landing) landing = next;
+  route.value = next;
 }
 
 /** Changes what the address bar says of the page that is already open. */

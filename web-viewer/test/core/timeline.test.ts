@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { idleSpans, skipFrom } from "../../src/core/idle.ts";
+import { changes, idleSpans, skipFrom } from "../../src/core/idle.ts";
 import { isFar, wanted } from "../../src/core/pick.ts";
 import type { Fragment } from "../../src/core/timeline.ts";
 import { Timeline } from "../../src/core/timeline.ts";
@@ -114,10 +114,38 @@ test("idle runs from the last change to the first one after it", () => {
   assert.deepEqual(idleSpans(sample(), []), [{ from: 4_000, to: 64_000 }]);
 });
 
-test("an event inside a still stretch splits it", () => {
-  assert.deepEqual(idleSpans(sample(), [1_000, 30_000, 60_000]), [
-    { from: 4_000, to: 30_000 },
-    { from: 30_000, to: 60_000 },
+test("what happens inside a still stretch splits it", () => {
+  const at = (t: number, to = t): { from: number; to: number } => ({ from: t, to });
+  const check = (
+    busy: readonly { from: number; to: number }[],
+    idle: readonly (readonly [number, number])[],
+  ): void => {
+    assert.deepEqual(
+      idleSpans(sample(), busy),
+      idle.map(([from, to]) => ({ from, to })),
+    );
+  };
+  check(
+    [at(1_000), at(30_000), at(60_000)],
+    [
+      [4_000, 30_000],
+      [30_000, 60_000],
+    ],
+  );
+  check(
+    [at(0, 20_000), at(21_000), at(40_000, 41_000), at(60_000, 70_000)],
+    [
+      [21_000, 40_000],
+      [41_000, 60_000],
+    ],
+  );
+});
+
+test("changes of the screen are told by the density's activity", () => {
+  const density = { from: 0, to: 8_000, n: 8, lanes: { activity: [0, 3, 1, 0, 0, 9, 0, 0] } };
+  assert.deepEqual(changes(density), [
+    { from: 1_000, to: 3_000 },
+    { from: 5_000, to: 6_000 },
   ]);
 });
 

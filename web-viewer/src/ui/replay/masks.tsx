@@ -6,9 +6,6 @@ import { oneLine } from "../../core/text.ts";
 import { Icon } from "../icons.tsx";
 import type { Replay } from "./model.ts";
 
-/** Narrower regions, in recorded pixels, carry no words. */
-const WORDS_PX = 120;
-
 /** The regions masked at the playhead, over a picture of `w`×`h` recorded pixels. */
 export function Masks({ replay, w, h }: { replay: Replay; w: number; h: number }): JSX.Element {
   const t = replay.player.value?.frameT.value ?? -1;
@@ -29,11 +26,9 @@ export function Masks({ replay, w, h }: { replay: Replay; w: number; h: number }
               height: `${(100 * height) / h}%`,
             }}
           >
-            {width >= WORDS_PX && (
-              <span>
-                <Icon name="lock" /> Masked: {oneLine(mask.rule)}
-              </span>
-            )}
+            <span>
+              <Icon name="lock" /> Masked: {oneLine(mask.rule)}
+            </span>
           </div>
         );
       })}

@@ -6,7 +6,7 @@ import type { ApiError } from "../../api/client.ts";
 import * as api from "../../api/client.ts";
 import type { Density, MaskSpan, SessionInFull, Sheet, TimelineAnswer } from "../../api/types.ts";
 import { ClockMap } from "../../core/clock.ts";
-import { idleSpans } from "../../core/idle.ts";
+import { changes, idleSpans } from "../../core/idle.ts";
 import { parseMoment } from "../../core/moment.ts";
 import type { Outcome, Row } from "../../core/rows.ts";
 import {
@@ -89,10 +89,13 @@ export class Replay {
   );
   readonly current = computed(() => currentRow(this.shown.value, this.player.value?.t.value ?? 0));
   readonly idle = computed<readonly Idle[]>(() => {
-    const events = [...this.logRows.value, ...this.inputRows.value]
-      .map((row) => row.t)
-      .sort((a, b) => a - b);
-    return this.timeline.value === undefined ? [] : idleSpans(this.timeline.value, events);
+    if (this.timeline.value === undefined || this.density.value === undefined) return [];
+    const events = [...this.logRows.value, ...this.inputRows.value];
+    const busy = [...events.map(({ t }) => ({ from: t, to: t })), ...changes(this.density.value)];
+    return idleSpans(
+      this.timeline.value,
+      busy.sort((a, b) => a.from - b.from),
+    );
   });
 
   readonly #closed = new AbortController();
