@@ -615,3 +615,29 @@ async fn resolving_answers_each_way_of_asking() {
         assert_eq!(body["error"]["code"], code, "{query}");
     }
 }
+
+#[tokio::test]
+async fn a_missing_or_damaged_object_is_told_and_no_picture_is_made_up() {
+    let fixture = Fixture::record(vec![]).await;
+    let start = capture::WallTime::from_unix_ms(fixture::session::START_MS);
+    let key = segment::key::SessionKeys::new(fixture.session, start).segment(0);
+    let file = fixture.folder.path().join("store").join(key);
+    let mut bytes = std::fs::read(&file).unwrap();
+    let manifest = segment::mp4::read_manifest(&bytes).unwrap();
+    let fragment = manifest.fragments[1].byte_range();
+    let middle = usize::try_from(fragment.start + (fragment.end - fragment.start) / 2).unwrap();
+    bytes[middle..middle + 64].fill(0xa5);
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, &bytes).unwrap();
+
+    let client = Client::of(fixture);
+    assert_eq!(client.number("/frame?t=0&format=png").await, 0);
+    let damaged = client.get("/frame?t=3999", &[]).await;
+    std::fs::remove_file(&file).unwrap();
+    let missing = client.get("/media/0/2.m4s", &[]).await;
+    for answer in [damaged, missing] {
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(body["error"]["code"], "recording_damaged");
+    }
+}

@@ -3,10 +3,10 @@
 use capture::{Rect, Size};
 use image::{ExtendedColorType, ImageEncoder, RgbImage, codecs, imageops};
 
-use super::jpeg;
+use super::{jpeg, scale::scale};
 
 /// A decoded screen, at its true size.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture(RgbImage);
 
 /// The picture files that can be asked for.
@@ -77,12 +77,28 @@ pub struct View {
     pub width_px: Option<u32>,
 }
 
-/// A part of the screen that cannot be shown.
+/// A view that cannot be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("rect {},{},{},{} does not lie within the screen of {size}", rect.x, rect.y, rect.w, rect.h)]
-pub struct RectError {
-    rect: Rect,
-    size: Size,
+pub enum ViewError {
+    /// The part is empty or leaves the screen.
+    #[error(
+        "rect {},{},{},{} does not lie within the screen of {size}",
+        rect.x, rect.y, rect.w, rect.h
+    )]
+    Rect {
+        /// The part.
+        rect: Rect,
+        /// The screen.
+        size: Size,
+    },
+    /// The scaler refused.
+    #[error("the picture does not scale to {to}")]
+    Scale {
+        /// The size that was asked for.
+        to: Size,
+        /// Why not.
+        source: ffmpeg_next::Error,
+    },
 }
 
 impl Picture {
@@ -113,14 +129,14 @@ impl Picture {
     /// The part and size that `view` asks for.
     ///
     /// # Errors
-    /// When its rectangle is empty or leaves the screen.
-    pub fn view(&self, view: View) -> Result<std::borrow::Cow<'_, Self>, RectError> {
+    /// When its rectangle is empty or leaves the screen, or scaling fails.
+    pub fn view(&self, view: View) -> Result<std::borrow::Cow<'_, Self>, ViewError> {
         use std::borrow::Cow;
         let mut shown = Cow::Borrowed(self);
         if let Some(rect) = view.rect {
             let size = self.size();
             if rect.is_empty() || !rect.fits(size) {
-                return Err(RectError { rect, size });
+                return Err(ViewError::Rect { rect, size });
             }
             let part = imageops::crop_imm(&self.0, rect.x, rect.y, rect.w, rect.h);
             shown = Cow::Owned(Self(part.to_image()));
@@ -129,8 +145,10 @@ impl Picture {
             let Size { w, h } = shown.size();
             let height = u64::from(h) * u64::from(width.max(1)) / u64::from(w);
             let height = u32::try_from(height).unwrap_or(h).max(1);
-            // A box filter: every source pixel counts once, so thin text fades but stays.
-            shown = Cow::Owned(Self(imageops::thumbnail(&shown.0, width.max(1), height)));
+            let to = Size::new(width.max(1), height);
+            let scaled = scale(shown.0.as_raw(), shown.size(), to)
+                .map_err(|source| ViewError::Scale { to, source })?;
+            shown = Cow::Owned(Self::from_rgb(to, scaled).unwrap_or_default());
         }
         Ok(shown)
     }

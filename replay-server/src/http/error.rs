@@ -89,8 +89,27 @@ impl From<index::CatalogError> for ApiError {
 
 impl From<index::StoreError> for ApiError {
     fn from(error: index::StoreError) -> Self {
-        Self::internal(&error)
+        unstored(&error)
     }
+}
+
+/// The store did not give an object that the catalogue knows.
+pub(crate) fn unstored(error: &index::StoreError) -> ApiError {
+    use index::StoreError as Error;
+    match error {
+        Error::NotFound { .. } | Error::Range { .. } => damaged(error),
+        other => ApiError::internal(other),
+    }
+}
+
+/// What is stored is not what was recorded.
+pub(crate) fn damaged(error: &(dyn std::error::Error + 'static)) -> ApiError {
+    tracing::error!(error = error_chain(error), "Recording is damaged");
+    ApiError::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "recording_damaged",
+        "What is stored of this is missing or damaged; `playhead verify` says what.",
+    )
 }
 
 /// There is no session of this name.

@@ -11,10 +11,10 @@ use capture::{MediaTime, Rect, WallTime};
 use index::{At, Timeline, catalog::SessionSummary};
 use serde::Deserialize;
 
-use super::{ApiError, body::Recorded, params, params::Params};
+use super::{ApiError, body::Recorded, error, params, params::Params};
 use crate::{
     archive::Archive,
-    decode::{PictureFormat, View},
+    decode::{PictureFormat, View, picture::ViewError},
     media::PictureError,
     shot::{Shot, ShotError, settled_after, shot},
 };
@@ -106,7 +106,7 @@ pub(super) async fn frame(
             let picture = picture.map_err(|error| undecoded(&error))?;
             let file = archive.media.work(move || -> Result<_, ApiError> {
                 let shown = picture.view(view);
-                let shown = shown.map_err(|error| ApiError::parameter("rect", error))?;
+                let shown = shown.map_err(|error| unviewed(&error))?;
                 let file = shown.encode(format);
                 file.map_err(|error| ApiError::internal(&error))
             });
@@ -189,6 +189,13 @@ fn refuse(error: ShotError, timeline: &Timeline) -> ApiError {
     }
 }
 
+fn unviewed(error: &ViewError) -> ApiError {
+    match error {
+        ViewError::Rect { .. } => ApiError::parameter("rect", error),
+        ViewError::Scale { .. } => ApiError::internal(error),
+    }
+}
+
 fn undecoded(error: &PictureError) -> ApiError {
     match error {
         PictureError::Busy => ApiError::new(
@@ -197,7 +204,11 @@ fn undecoded(error: &PictureError) -> ApiError {
             "Too many pictures are asked for at once.",
         )
         .with_header(header::RETRY_AFTER, HeaderValue::from_static("1")),
-        other => ApiError::internal(other),
+        PictureError::Store(error) => error::unstored(error),
+        PictureError::Cancelled => ApiError::internal(error),
+        PictureError::NoSample { .. } | PictureError::Read { .. } | PictureError::Decode { .. } => {
+            error::damaged(error)
+        }
     }
 }
 
