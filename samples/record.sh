@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Makes samples/recording: the sample desktop for about five minutes, with an idle stretch, a
+# Makes samples/recording: the sample desktop for about four minutes, with an idle stretch, a
 # server that stalls and a screen that changes its size. Run it when the recorded format changes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . samples/parts.sh
 
-# At 270 s the story's idle stretch is longer than an idle GOP, so it is stored as a repetition.
-seconds=270
+seconds=120
+# The answer takes so long that a whole idle GOP of 60 s passes wherever the cuts fall, and the
+# rest is stored as its repetition.
+export ANSWER_SECONDS=130
 most_kib=3072
 PLAYHEAD_HOME=$(mktemp -d)
 export PLAYHEAD_HOME RUN=run-2107 TRACE_ID=4bf92f3577b34da6a3ce929d0e0e4736
@@ -14,12 +16,12 @@ export PLAYHEAD_HOME RUN=run-2107 TRACE_ID=4bf92f3577b34da6a3ce929d0e0e4736
 build
 start_desktop
 start_recorder
-say "Recording $((seconds + 10)) s"
+say "Recording $((seconds + ANSWER_SECONDS + 10)) s"
 bash samples/story.sh "$display" "$desk" "$seconds" >"$PLAYHEAD_HOME/rows.ndjson" &
 story=$!
 
 # In a quiet part of the story the server stops answering, and comes back.
-sleep $((seconds * 41 / 100))
+sleep $((seconds * 40 / 100))
 kill -STOP "$(cat "$desk/xvnc.pid")"
 sleep 6
 kill -CONT "$(cat "$desk/xvnc.pid")"

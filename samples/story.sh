@@ -4,7 +4,8 @@
 #   samples/story.sh DISPLAY_NUMBER FOLDER [SECONDS]
 #
 # Prints one event row a line, each at the moment it happens. SECONDS (default 60) stretches the
-# waits between actions; typing keeps its pace. RUN and TRACE_ID tie the rows to a recording.
+# waits between actions; typing keeps its pace. ANSWER_SECONDS more pass until a person answers.
+# RUN and TRACE_ID tie the rows to a recording.
 set -euo pipefail
 
 export DISPLAY=":$1"
@@ -80,6 +81,8 @@ xdotool type --delay 45 'Sparebanken Vestland'
 click 132 376
 row broker log asked 'Save new bank of vendor 4471' '{"span_id":"00f067aa0ba90205","request":"q-4472"}'
 xdotool windowactivate --sync "$terminal"
+sleep "${ANSWER_SECONDS:-0}"
+began_ms=$((began_ms + 1000 * ${ANSWER_SECONDS:-0}))
 at 74
 xdotool windowactivate --sync "$browser" key F8
 row broker log blocked 'Save new bank of vendor 4471' \
