@@ -46,13 +46,18 @@ async fn many_handles_may_open_a_new_catalogue_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}/deep/er/catalog.db", folder.path().display());
     let mut opening = tokio::task::JoinSet::new();
-    for _ in 0..8 {
+    for _ in 0..24 {
         let url = url.clone();
         opening.spawn_blocking(move || open_catalog(&url).map(drop));
     }
     while let Some(opened) = opening.join_next().await {
         opened.unwrap().unwrap();
     }
+    let db = rusqlite::Connection::open(folder.path().join("deep/er/catalog.db")).unwrap();
+    let mode: String = db
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "wal");
 }
 
 #[tokio::test]

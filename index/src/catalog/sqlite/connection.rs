@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::super::CatalogError;
@@ -17,6 +17,10 @@ const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 const APPLICATION_ID: i64 = 0x706c_6179;
 /// How long a statement waits for another process's transaction, which is bounded itself.
 const BUSY: Duration = Duration::from_secs(10);
+/// Tries to switch a new file's journal: ten seconds of them, as for any other statement.
+const MAX_WAL_TRIES: u32 = 500;
+/// The pause between two of them.
+const WAL_PAUSE: Duration = Duration::from_millis(20);
 /// Writes that may wait for the writer thread.
 const MAX_WAITING_WRITES: usize = 64;
 /// Reads that run at once; SQLite reads are short and the machine has other work.
@@ -54,11 +58,28 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open(path)?;
     db.busy_timeout(BUSY)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
+    use_wal(&db)?;
     // FULL makes a commit durable: an agent deletes its spool once the row is in.
-    db.execute_batch(
-        "pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;",
-    )?;
+    db.execute_batch("pragma synchronous = full; pragma foreign_keys = on;")?;
     Ok(db)
+}
+
+/// Two processes that make a catalogue at once both change its journal, for which SQLite does
+/// not wait: it gives one of them an error at once, to keep them from waiting for each other.
+fn use_wal(db: &Connection) -> rusqlite::Result<()> {
+    let mut tries = 0;
+    loop {
+        match db.pragma_update(None, "journal_mode", "wal") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && tries < MAX_WAL_TRIES =>
+            {
+                tries += 1;
+                std::thread::sleep(WAL_PAUSE);
+            }
+            done => return done,
+        }
+    }
 }
 
 fn schema_version() -> i64 {
