@@ -59,7 +59,7 @@ impl Playhead {
 }
 
 #[tokio::test]
-async fn sessions_are_listed_and_shown() {
+async fn peer_sessions_are_listed_and_shown() {
     let playhead = Playhead::new().await;
     let id = playhead.id();
     assert!(playhead.exits(0, &["sessions"]).contains(&id));
@@ -79,7 +79,7 @@ async fn sessions_are_listed_and_shown() {
 }
 
 #[tokio::test]
-async fn a_frame_is_saved_by_each_way_to_write_its_time() {
+async fn peer_a_frame_is_saved_by_each_way_to_write_its_time() {
     let playhead = Playhead::new().await;
     let id = playhead.id();
     for (at, t) in [
@@ -102,7 +102,7 @@ async fn a_frame_is_saved_by_each_way_to_write_its_time() {
 }
 
 #[tokio::test]
-async fn rows_are_imported_and_found() {
+async fn peer_rows_are_imported_and_found() {
     let playhead = Playhead::new().await;
     let id = playhead.id();
     let rows = playhead.fixture.folder.path().join("rows.ndjson");
@@ -128,7 +128,7 @@ async fn rows_are_imported_and_found() {
 }
 
 #[tokio::test]
-async fn an_untouched_session_verifies_and_each_fault_is_named() {
+async fn peer_an_untouched_session_verifies_and_each_fault_is_named() {
     let playhead = Playhead::new().await;
     let id = playhead.id();
     let store = playhead.fixture.folder.path().join("store");
@@ -182,7 +182,7 @@ fn replace(file: &std::path::Path, bytes: Option<&[u8]>) {
 }
 
 #[tokio::test]
-async fn a_rebuilt_catalogue_is_equal() {
+async fn peer_a_rebuilt_catalogue_is_equal() {
     let playhead = Playhead::new().await;
     let before = playhead.exits(0, &["sessions", "--json"]);
     playhead.exits(0, &["index", "check"]);
@@ -195,7 +195,7 @@ async fn a_rebuilt_catalogue_is_equal() {
 }
 
 #[tokio::test]
-async fn a_server_that_others_can_reach_is_refused() {
+async fn peer_a_server_that_others_can_reach_is_refused() {
     let playhead = Playhead::new().await;
     let told = playhead.exits(2, &["serve", "--listen", "0.0.0.0:0"]);
     assert!(told.contains("[auth]"), "{told}");

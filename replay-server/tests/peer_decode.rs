@@ -19,7 +19,7 @@ fn coding(avcc: &[u8], coded: Size, crop: Option<Rect>) -> Coding {
 }
 
 #[test]
-fn each_sample_decodes_to_its_own_picture() {
+fn peer_each_sample_decodes_to_its_own_picture() {
     let size = Size::new(320, 200);
     let numbers: Vec<u32> = (0..60).map(|n| n * 67 % 4096).collect();
     let stream = encode(size, &numbers, &[0]);
@@ -37,7 +37,7 @@ fn each_sample_decodes_to_its_own_picture() {
 }
 
 #[test]
-fn colours_come_back_as_painted() {
+fn peer_colours_come_back_as_painted() {
     let size = Size::new(320, 64);
     let stream = encode(size, &[0b1010_1010_1010], &[0]);
     let coding = coding(&stream.avcc, size, None);
@@ -51,7 +51,7 @@ fn colours_come_back_as_painted() {
 }
 
 #[test]
-fn an_odd_screen_is_cut_to_its_true_size() {
+fn peer_an_odd_screen_is_cut_to_its_true_size() {
     let coded = Size::new(256, 102);
     let stream = encode(coded, &[1234], &[0]);
     let screen = Rect::new(0, 0, 255, 101);
@@ -62,7 +62,7 @@ fn an_odd_screen_is_cut_to_its_true_size() {
 }
 
 #[test]
-fn damage_is_an_error_and_never_a_picture() {
+fn peer_damage_is_an_error_and_never_a_picture() {
     let size = Size::new(320, 200);
     let stream = encode(size, &[1, 2, 3], &[0]);
     let coding = coding(&stream.avcc, size, None);

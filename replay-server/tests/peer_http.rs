@@ -104,7 +104,7 @@ fn number_on(file: &[u8]) -> u32 {
 }
 
 #[tokio::test]
-async fn every_moment_shows_the_frame_recorded_then() {
+async fn peer_every_moment_shows_the_frame_recorded_then() {
     let client = Client::new().await;
     // Each change, the millisecond before it, and steps that fall into repeats and the gap.
     let steps = (0..DURATION_MS).step_by(271);
@@ -118,7 +118,7 @@ async fn every_moment_shows_the_frame_recorded_then() {
 }
 
 #[tokio::test]
-async fn a_frame_says_when_it_was_and_that_there_was_a_gap() {
+async fn peer_a_frame_says_when_it_was_and_that_there_was_a_gap() {
     let client = Client::new().await;
     let frame = client.ok("/frame?t=2500&format=webp").await;
     assert_eq!(frame.header("content-type"), "image/webp");
@@ -136,7 +136,7 @@ async fn a_frame_says_when_it_was_and_that_there_was_a_gap() {
 }
 
 #[tokio::test]
-async fn a_frame_can_be_cut_and_scaled_and_an_odd_screen_has_its_true_size() {
+async fn peer_a_frame_can_be_cut_and_scaled_and_an_odd_screen_has_its_true_size() {
     let client = Client::new().await;
     let size = async |query: &str| {
         let file = client.ok(&format!("/frame?{query}")).await.body;
@@ -151,7 +151,7 @@ async fn a_frame_can_be_cut_and_scaled_and_an_odd_screen_has_its_true_size() {
 }
 
 #[tokio::test]
-async fn bad_times_and_parameters_each_have_their_answer() {
+async fn peer_bad_times_and_parameters_each_have_their_answer() {
     let client = Client::new().await;
     for (query, status, code) in [
         ("t=32000", 400, "time_outside_session"),
@@ -187,7 +187,7 @@ async fn bad_times_and_parameters_each_have_their_answer() {
 }
 
 #[tokio::test]
-async fn unknown_things_are_404_as_json() {
+async fn peer_unknown_things_are_404_as_json() {
     let client = Client::new().await;
     let other = "01937f0e-7c1a-7b2c-9d3e-0123456789ab";
     for (path, code) in [
@@ -222,7 +222,7 @@ async fn unknown_things_are_404_as_json() {
 }
 
 #[tokio::test]
-async fn the_timeline_lists_repetitions_where_they_are_shown() {
+async fn peer_the_timeline_lists_repetitions_where_they_are_shown() {
     let client = Client::new().await;
     let timeline = client.json("/timeline").await;
     assert_eq!(timeline["duration_ms"], DURATION_MS);
@@ -252,7 +252,7 @@ async fn the_timeline_lists_repetitions_where_they_are_shown() {
 }
 
 #[tokio::test]
-async fn fragments_decode_after_their_init_and_a_repetition_is_moved() {
+async fn peer_fragments_decode_after_their_init_and_a_repetition_is_moved() {
     let client = Client::new().await;
     let init = client.ok("/media/0/init.mp4").await;
     assert!(segment::mp4::read_init(&init.body).is_ok());
@@ -276,7 +276,7 @@ async fn fragments_decode_after_their_init_and_a_repetition_is_moved() {
 }
 
 #[tokio::test]
-async fn media_is_revalidated_and_answers_ranges() {
+async fn peer_media_is_revalidated_and_answers_ranges() {
     let client = Client::new().await;
     let path = "/media/0/0.m4s";
     let whole = client.ok(path).await;
@@ -310,7 +310,7 @@ async fn media_is_revalidated_and_answers_ranges() {
 }
 
 #[tokio::test]
-async fn a_masked_session_is_kept_by_no_client() {
+async fn peer_a_masked_session_is_kept_by_no_client() {
     let client = Client::of(Fixture::record(vec![mask()]).await);
     for path in [
         "/media/0/0.m4s",
@@ -327,7 +327,7 @@ async fn a_masked_session_is_kept_by_no_client() {
 }
 
 #[tokio::test]
-async fn a_session_is_listed_and_shown() {
+async fn peer_a_session_is_listed_and_shown() {
     let client = Client::new().await;
     let list = client
         .json("//api/v1/sessions?q=fixture&actor=agent-1")
@@ -353,7 +353,7 @@ async fn a_session_is_listed_and_shown() {
 }
 
 #[tokio::test]
-async fn sprites_are_served_with_their_times() {
+async fn peer_sprites_are_served_with_their_times() {
     let client = Client::new().await;
     let sheets = client.json("/thumbs.json").await;
     let sheet = &sheets["sheets"][0];
@@ -367,7 +367,7 @@ async fn sprites_are_served_with_their_times() {
 }
 
 #[tokio::test]
-async fn the_playlist_adds_up_to_the_timeline() {
+async fn peer_the_playlist_adds_up_to_the_timeline() {
     let client = Client::new().await;
     let playlist = client.ok("/hls/index.m3u8").await;
     assert_eq!(
@@ -391,7 +391,7 @@ async fn the_playlist_adds_up_to_the_timeline() {
 }
 
 #[tokio::test]
-async fn every_answer_carries_the_headers_that_keep_browsers_safe() {
+async fn peer_every_answer_carries_the_headers_that_keep_browsers_safe() {
     let client = Client::new().await;
     for path in [
         "",
@@ -412,14 +412,14 @@ async fn every_answer_carries_the_headers_that_keep_browsers_safe() {
 }
 
 #[tokio::test]
-async fn the_server_is_ready_while_its_store_is_there() {
+async fn peer_the_server_is_ready_while_its_store_is_there() {
     let client = Client::new().await;
     client.ok("//healthz").await;
     client.ok("//readyz").await;
 }
 
 #[tokio::test]
-async fn density_counts_in_lanes() {
+async fn peer_density_counts_in_lanes() {
     let client = Client::new().await;
     let density = client.json("/density?n=32").await;
     assert_eq!([&density["from"], &density["to"]], [0, DURATION_MS]);
@@ -453,7 +453,7 @@ fn row(seconds: &str, text: &str, more: &Value) -> String {
 }
 
 #[tokio::test]
-async fn rows_come_in_once_and_lead_to_their_frame() {
+async fn peer_rows_come_in_once_and_lead_to_their_frame() {
     let client = Client::new().await;
     let session = client.json("").await["id"].clone();
     let asked = row(
@@ -502,7 +502,7 @@ async fn rows_come_in_once_and_lead_to_their_frame() {
 }
 
 #[tokio::test]
-async fn good_rows_beside_bad_ones_are_kept() {
+async fn peer_good_rows_beside_bad_ones_are_kept() {
     let client = Client::new().await;
     let good = row("01.000", "fine", &json!({}));
     let (status, report) = client
@@ -525,7 +525,7 @@ async fn good_rows_beside_bad_ones_are_kept() {
 }
 
 #[tokio::test]
-async fn events_of_both_sources_page_in_one_order() {
+async fn peer_events_of_both_sources_page_in_one_order() {
     let client = Client::new().await;
     let id = client.json("").await["id"].clone();
     let rows: String = (0..5)
@@ -583,7 +583,7 @@ async fn events_of_both_sources_page_in_one_order() {
 }
 
 #[tokio::test]
-async fn resolving_answers_each_way_of_asking() {
+async fn peer_resolving_answers_each_way_of_asking() {
     let client = Client::new().await;
     let id = client.json("").await["id"].as_str().unwrap().to_owned();
     let twice = format!("//api/v1/resolve?session={id}&at=2026-11-30T09:00:15Z");
@@ -617,7 +617,7 @@ async fn resolving_answers_each_way_of_asking() {
 }
 
 #[tokio::test]
-async fn a_missing_or_damaged_object_is_told_and_no_picture_is_made_up() {
+async fn peer_a_missing_or_damaged_object_is_told_and_no_picture_is_made_up() {
     let fixture = Fixture::record(vec![]).await;
     let start = capture::WallTime::from_unix_ms(fixture::session::START_MS);
     let key = segment::key::SessionKeys::new(fixture.session, start).segment(0);

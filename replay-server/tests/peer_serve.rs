@@ -11,7 +11,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use fixture::session::{FIRST_MS, Fixture, IDLE_MS, SECOND_MS};
+use fixture::session::{
+    DURATION_MS, FIRST_MS, Fixture, GAP_MS, IDLE_MS, SECOND_MS, START_MS, STEP_MS, number_at,
+};
 
 /// `playhead serve`, ended with the test.
 struct Server {
@@ -34,6 +36,11 @@ impl Server {
         assert!(site.starts_with("http://127.0.0.1:"), "{line}");
         Self { process, site }
     }
+
+    fn playlist(&self, fixture: &Fixture) -> String {
+        let Self { site, .. } = self;
+        format!("{site}/api/v1/sessions/{}/hls/index.m3u8", fixture.session)
+    }
 }
 
 impl Drop for Server {
@@ -44,13 +51,10 @@ impl Drop for Server {
 }
 
 #[tokio::test]
-async fn ffmpeg_plays_the_playlist_to_its_end() {
+async fn peer_ffmpeg_plays_the_playlist_to_its_end() {
     let fixture = Fixture::record(vec![]).await;
     let server = Server::start(&fixture);
-    let playlist = format!(
-        "{}/api/v1/sessions/{}/hls/index.m3u8",
-        server.site, fixture.session
-    );
+    let playlist = server.playlist(&fixture);
     let output = Command::new("ffprobe")
         .args("-v error -select_streams v -show_entries packet=pts_time".split(' '))
         .args(["-of", "csv=p=0", &playlist])
@@ -80,11 +84,48 @@ async fn ffmpeg_plays_the_playlist_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_asked_to_stop_ends_cleanly() {
+async fn peer_a_server_that_is_asked_to_stop_ends_cleanly() {
     let fixture = Fixture::record(vec![]).await;
     let mut server = Server::start(&fixture);
     let pid = server.process.id().to_string();
     let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
     assert!(asked.success());
     assert!(server.process.wait().unwrap().success());
+}
+
+/// Moments whose UTC came once, each beside what hls.js must show then.
+const SEEKS_MS: [u64; 14] = [
+    1_499, 1_500, 0, 12_999, 30_000, 4_000, 39, 30_010, 3_033, 9_000, 31_500, 3_032, 8_999, 700,
+];
+
+#[tokio::test]
+async fn peer_hls_js_seeks_to_the_exact_picture_and_plays_over_the_gap() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hls.mjs");
+    let fixture = Fixture::record(vec![]).await;
+    let server = Server::start(&fixture);
+    let playlist = server.playlist(&fixture);
+    let utc = |t: u64| {
+        // The clock was set back by 5 s on the way.
+        let back = if STEP_MS <= t { 5_000 } else { 0 };
+        START_MS + i64::try_from(t).unwrap() - back
+    };
+    let output = Command::new("node")
+        .args([script, &playlist])
+        .args(SEEKS_MS.map(|t| utc(t).to_string()))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["faults"], serde_json::json!([]));
+    let shown: Vec<_> = found["seeks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|seek| seek["number"].clone())
+        .collect();
+    assert_eq!(shown, SEEKS_MS.map(number_at));
+    let played = found["played"].as_array().unwrap();
+    assert_eq!(played.last(), Some(&number_at(DURATION_MS - 1).into()));
+    assert!(played.contains(&number_at(GAP_MS[0]).into()), "{played:?}");
 }

@@ -1,0 +1,104 @@
+// Plays a playlist in hls.js in Chromium and reads the code on the picture at given UTC times.
+// node hls.mjs PLAYLIST UTC_MS…   prints {"seeks":[{"utc":…,"number":…}],"played":[…],"faults":[…]}
+import { fileURLToPath } from "node:url";
+
+const modules = new URL("../../web-viewer/node_modules/", import.meta.url);
+const { chromium } = await import(new URL("playwright-core/index.mjs", modules));
+const [playlist, ...times] = process.argv.slice(2);
+
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium",
+  args: ["--headless", "--no-sandbox", "--disable-gpu"],
+});
+try {
+  // The player is put into a page of the server's own origin, whose policy would refuse it.
+  const context = await browser.newContext({ bypassCSP: true });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(String(error)));
+  await page.goto(new URL("/healthz", playlist).href);
+  await page.addScriptTag({ path: fileURLToPath(new URL("hls.js/dist/hls.min.js", modules)) });
+  const found = await page.evaluate(look, { playlist, times: times.map(Number) });
+  process.stdout.write(JSON.stringify({ ...found, faults: [...faults, ...found.faults] }));
+} finally {
+  await browser.close();
+}
+
+/** Runs in the page. */
+async function look({ playlist, times }) {
+  const BITS = 12;
+  const BLOCK_PX = 16;
+  const PATIENCE_MS = 20_000;
+  const video = document.createElement("video");
+  video.muted = true;
+  document.body.replaceChildren(video);
+  const hls = new globalThis.Hls();
+  const faults = [];
+  hls.on("hlsError", (_, { fatal, details }) => fatal && faults.push(details));
+  const loaded = new Promise((done) => hls.once("hlsLevelLoaded", (_, { details }) => done(details)));
+  hls.loadSource(playlist);
+  hls.attachMedia(video);
+  const { fragments } = await loaded;
+
+  const canvas = document.createElement("canvas");
+  const pixels = canvas.getContext("2d", { willReadFrequently: true });
+  const number = () => {
+    canvas.width = BITS * BLOCK_PX;
+    canvas.height = BLOCK_PX;
+    pixels.drawImage(video, 0, 0);
+    let code = 0;
+    for (let bit = 0; bit < BITS; bit += 1) {
+      const [, green] = pixels.getImageData(bit * BLOCK_PX + BLOCK_PX / 2, BLOCK_PX / 2, 1, 1).data;
+      code = (code << 1) | (green > 128 ? 1 : 0);
+    }
+    return code;
+  };
+  const once = (name) =>
+    new Promise((done, fail) => {
+      const timer = setTimeout(() => fail(new Error(`no ${name} at ${video.currentTime}`)), PATIENCE_MS);
+      video.addEventListener(name, () => (clearTimeout(timer), done()), { once: true });
+    });
+
+  // Chromium takes the last second before buffered media for buffered too, and shows the picture
+  // after it. What is shown says its own time, so it is seen, and the seek is made again once the
+  // missing fragment is there.
+  const seek = async (position) => {
+    for (let tries = 0; tries < 20; tries += 1) {
+      const buffered = new Promise((done) => {
+        hls.once("hlsFragBuffered", done);
+        setTimeout(done, 500);
+      });
+      const shown = new Promise((done) => video.requestVideoFrameCallback((_, { mediaTime }) => done(mediaTime)));
+      const seeked = once("seeked");
+      video.currentTime = position + tries * 1e-6;
+      await seeked;
+      if ((await shown) <= video.currentTime) return;
+      await buffered;
+    }
+    throw new Error(`a later picture stays at ${position}`);
+  };
+
+  const seeks = [];
+  for (const utc of times) {
+    const holds = (f) => f.programDateTime <= utc && utc < f.programDateTime + f.duration * 1000;
+    const fragment = fragments.find(holds);
+    // A tenth of a millisecond in, for a player's clock is in microseconds.
+    await seek(fragment.start + (utc - fragment.programDateTime) / 1000 + 0.0001);
+    seeks.push({ utc, number: number() });
+  }
+
+  // Plays over the gap to the end, and notes each picture it shows.
+  const played = [];
+  const note = () => {
+    const shown = number();
+    if (played.at(-1) !== shown) played.push(shown);
+    video.requestVideoFrameCallback(note);
+  };
+  const last = fragments.at(-1);
+  await seek(last.start - 1.2);
+  video.requestVideoFrameCallback(note);
+  const ended = once("ended");
+  await video.play();
+  await ended;
+  return { seeks, played, faults };
+}
