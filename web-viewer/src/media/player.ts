@@ -226,7 +226,7 @@ export class Player {
     const to = this.gap.value?.to ?? 0;
     this.#rest = setTimeout(() => {
       if (this.#timeline.frameAt(to) !== undefined && to < this.#timeline.duration) this.#go(to);
-      else this.running.value = false;
+      else if (!this.#timeline.live) this.running.value = false; // else `update` goes on
     }, restMs);
   }
 

@@ -299,7 +299,8 @@ export class Replay {
           .density(this.id, DENSITY_BUCKETS, this.signal)
           .catch(() => this.density.value);
       }
-      if (answer?.live !== false && !this.signal.aborted) this.#watch();
+      if (answer?.live !== false && !this.signal.aborted) return this.#watch();
+      this.session.value = await api.session(this.id, this.signal).catch(() => this.session.value);
     }, POLL_MS);
   }
 }

@@ -81,6 +81,16 @@ function GapCard({ replay }: { replay: Replay }): JSX.Element {
   const player = replay.player.value;
   const gap = player?.gap.value;
   if (player === undefined || gap === undefined) return <div class="card" />;
+  if (gap.reason === "not-yet") {
+    return (
+      <div class="card" data-gap={gap.reason}>
+        <strong>Waiting for video</strong>
+        <span>
+          This session is live. Its picture comes a segment at a time, at most a minute late.
+        </span>
+      </div>
+    );
+  }
   const duration = replay.timeline.value?.duration ?? 0;
   return (
     <div class="card" data-gap={gap.reason}>

@@ -24,14 +24,7 @@ export function SessionRow({ session }: { session: Session }): JSX.Element {
   ];
   return (
     <li class="session">
-      <img
-        src={api.frameUrl(session.id, session.duration_ms / 2, { width: THUMB_WIDTH_PX })}
-        alt=""
-        width="96"
-        height="60"
-        loading="lazy"
-        onError={(event) => (event.currentTarget.style.visibility = "hidden")}
-      />
+      {session.duration_ms > 0 ? <Thumb session={session} /> : <span class="thumb" />}
       <div class="who">
         <a href={`/s/${encodeURIComponent(session.id)}`}>
           <Icon name={session.actor_kind ?? "film"} /> <span class="text">{titleOf(session)}</span>
@@ -52,6 +45,20 @@ export function SessionRow({ session }: { session: Session }): JSX.Element {
         ))}
       </div>
     </li>
+  );
+}
+
+function Thumb({ session }: { session: Session }): JSX.Element {
+  return (
+    <img
+      class="thumb"
+      src={api.frameUrl(session.id, session.duration_ms / 2, { width: THUMB_WIDTH_PX })}
+      alt=""
+      width="96"
+      height="60"
+      loading="lazy"
+      onError={(event) => (event.currentTarget.style.visibility = "hidden")}
+    />
   );
 }
 
