@@ -8,7 +8,9 @@ import { SPEEDS } from "../../media/player.ts";
 import { tell } from "../live.tsx";
 import { navigate, rewrite } from "../router.ts";
 import { skipIdle, timeStyle } from "../settings.ts";
-import { quotable, type Replay, TABS } from "./model.ts";
+import type { Replay } from "./model.ts";
+import { quotable } from "./model.ts";
+import { TABS } from "./panel.ts";
 import { dialog } from "./dialogs.tsx";
 
 /** Alt+click plays from this long before a row. */
@@ -21,7 +23,7 @@ export function activate(
   how: "seek" | "select" | "play-before" = "seek",
 ): void {
   rewrite(replay.url(), "replace");
-  replay.select(row);
+  replay.panel.select(row);
   if (how === "select") return;
   replay.player.value?.seek(how === "seek" ? row.t : row.t - LEAD_IN_MS);
   rewrite(replay.url(), "push");
@@ -35,7 +37,7 @@ export function stepEvent(replay: Replay, direction: 1 | -1, decisions = false):
     ? (row: Row) => row.outcome === "blocked" || row.outcome === "asked"
     : () => true;
   const row = stepRow(
-    replay.tab.value === "log" ? replay.shown.value : replay.logRows.value,
+    replay.panel.tab.value === "log" ? replay.panel.shown.value : replay.panel.log.value,
     from,
     direction,
     keep,
@@ -132,7 +134,7 @@ export function perform(replay: Replay, action: Action, key: string): boolean {
     "zoom-all": () => (replay.zoom.value = undefined),
     "full-screen": toggleFullScreen,
     masks: () => (replay.outlines.value = !replay.outlines.value),
-    follow: () => (replay.following.value = true),
+    follow: () => (replay.panel.following.value = true),
     "go-to": () => (dialog.value = "go-to"),
     "time-style": () => {
       timeStyle.value =
@@ -143,12 +145,13 @@ export function perform(replay: Replay, action: Action, key: string): boolean {
     },
     "copy-link": () => copyLink(replay),
     "copy-id": () => {
-      if (replay.selected.value !== undefined) copy(replay.selected.value.id, "Event id copied");
+      if (replay.panel.selected.value !== undefined)
+        copy(replay.panel.selected.value.id, "Event id copied");
     },
     "save-frame": () => saveFrame(replay),
-    details: () => (replay.details.value = !replay.details.value),
+    details: () => (replay.panel.details.value = !replay.panel.details.value),
     search: () => navigate("/sessions#search"),
-    tab: () => (replay.tab.value = TABS[Number(key) - 1] ?? "log"),
+    tab: () => (replay.panel.tab.value = TABS[Number(key) - 1] ?? "log"),
     help: () => (dialog.value = "help"),
     close: () => (dialog.value = undefined),
   };

@@ -13,7 +13,9 @@ import type { Replay } from "./model.ts";
 export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Element {
   const utc = replay.clock.value?.utcAt(row.t) ?? row.utc;
   const error = replay.clock.value?.errorAt(row.t);
-  const wait = replay.waits.value.find(({ asked, decided }) => asked === row || decided === row);
+  const wait = replay.panel.waits.value.find(
+    ({ asked, decided }) => asked === row || decided === row,
+  );
   const title =
     row.kind === "log" ? `${OUTCOME_WORDS[row.outcome][1]}: ${row.text}` : row.text || row.kind;
   return (

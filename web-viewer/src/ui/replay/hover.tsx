@@ -21,7 +21,7 @@ export function Hover({ replay, t }: { replay: Replay; t: number }): JSX.Element
   const share = (t - from) / (to - from);
   const gap = replay.timeline.value?.gapAt(t);
   const reach = (to - from) * NEAR_SHARE;
-  const rows = replay.logRows.value;
+  const rows = replay.panel.log.value;
   const start = upperBound(rows, (row) => row.t < t - reach);
   const near = rows.slice(start, start + NEAR).filter((row) => row.t <= t + reach);
   return (

@@ -55,14 +55,14 @@ function sceneOf(replay: Replay, lanes: readonly Lane[]): Scene {
     to,
     lanes,
     density: replay.density.value,
-    log: replay.logRows.value,
-    input: replay.inputRows.value,
-    spans: replay.spanRows.value.map((row) => ({
+    log: replay.panel.log.value,
+    input: replay.panel.input.value,
+    spans: replay.panel.spans.value.map((row) => ({
       t: row.t,
       end: row.t + (lengthOf(row) ?? 0),
       failed: row.data["status"] === "error",
     })),
-    waits: replay.waits.value.map(({ asked, decided }) => ({ from: asked.t, to: decided.t })),
+    waits: replay.panel.waits.value.map(({ asked, decided }) => ({ from: asked.t, to: decided.t })),
     masks: replay.masks.value,
     gaps: (timeline?.gaps ?? []).map((gap) => ({ ...gap, words: reasonWords(gap.reason) })),
     idle: replay.idle.value,
@@ -77,11 +77,11 @@ function sceneOf(replay: Replay, lanes: readonly Lane[]): Scene {
 }
 
 function summaryOf(replay: Replay): string {
-  const counts = replay.counts.value;
+  const counts = replay.panel.counts.value;
   const gaps = replay.timeline.value?.gaps.length ?? 0;
   const length = span(replay.timeline.value?.duration ?? 0);
   return (
-    `Activity and event lanes over ${length}: ${replay.logRows.value.length} log rows, ` +
+    `Activity and event lanes over ${length}: ${replay.panel.log.value.length} log rows, ` +
     `${counts.blocked} blocked, ${counts.asked} asked, ${gaps} gaps. The slider and the list hold the same.`
   );
 }

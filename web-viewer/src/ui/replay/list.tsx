@@ -21,7 +21,7 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
-  const rows = replay.shown.value;
+  const rows = replay.panel.shown.value;
   const full = rows.length * ROW_PX;
   const scale = full > MAX_PX ? (full - height) / (MAX_PX - height) : 1;
   const offset = top * scale;
@@ -45,22 +45,23 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
   };
 
   useSignalEffect(() => {
-    const current = replay.current.value;
-    if (replay.following.value) reveal(current);
+    const current = replay.panel.current.value;
+    if (replay.panel.following.value) reveal(current);
   });
   useEffect(() => {
-    const at = replay.selected.value === undefined ? -1 : rows.indexOf(replay.selected.value);
+    const at =
+      replay.panel.selected.value === undefined ? -1 : rows.indexOf(replay.panel.selected.value);
     if (at >= 0 && box.current !== null) {
       const y = at * ROW_PX - box.current.scrollTop * scale;
       if (y < 0 || y > box.current.clientHeight - ROW_PX) reveal(at);
     }
-  }, [replay.selected.value]);
+  }, [replay.panel.selected.value]);
 
   const move = (event: KeyboardEvent): void => {
     const at =
-      replay.selected.value === undefined
-        ? replay.current.value
-        : rows.indexOf(replay.selected.value);
+      replay.panel.selected.value === undefined
+        ? replay.panel.current.value
+        : rows.indexOf(replay.panel.selected.value);
     const page = Math.floor(height / ROW_PX) - 1;
     const to = {
       ArrowUp: at - 1,
@@ -74,13 +75,13 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
     if (row === undefined || (to === undefined && event.key !== "Enter")) return;
     event.preventDefault();
     if (event.key === "Enter") return activate(replay, row);
-    replay.following.value = false;
-    replay.select(row);
+    replay.panel.following.value = false;
+    replay.panel.select(row);
   };
 
   const first = Math.max(0, Math.floor(offset / ROW_PX) - OVERSCAN);
   const last = Math.min(rows.length, Math.ceil((offset + height) / ROW_PX) + OVERSCAN);
-  const stopFollowing = (): void => void (replay.following.value = false);
+  const stopFollowing = (): void => void (replay.panel.following.value = false);
   return (
     <>
       <div
@@ -89,7 +90,9 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
         role="listbox"
         tabIndex={0}
         aria-label="Rows"
-        aria-activedescendant={replay.selected.value && `row-${replay.selected.value.id}`}
+        aria-activedescendant={
+          replay.panel.selected.value && `row-${replay.panel.selected.value.id}`
+        }
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}
         onWheel={stopFollowing}
         onTouchMove={stopFollowing}
@@ -108,11 +111,11 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
           ))}
         </div>
       </div>
-      {!replay.following.value && (
+      {!replay.panel.following.value && (
         <button
           class="follow"
           title="The list follows the picture (Y)"
-          onClick={() => (replay.following.value = true)}
+          onClick={() => (replay.panel.following.value = true)}
         >
           Follow
         </button>
@@ -129,8 +132,8 @@ function RowItem(props: {
   top: number;
 }): JSX.Element {
   const { replay, row, i } = props;
-  const selected = replay.selected.value?.id === row.id;
-  const current = replay.current.value === i;
+  const selected = replay.panel.selected.value?.id === row.id;
+  const current = replay.panel.current.value === i;
   return (
     <div
       class={current ? "row current" : "row"}

@@ -8,16 +8,6 @@ import type { Density, MaskSpan, SessionInFull, Sheet, TimelineAnswer } from "..
 import { ClockMap } from "../../core/clock.ts";
 import { changes, idleSpans } from "../../core/idle.ts";
 import { parseMoment } from "../../core/moment.ts";
-import type { Outcome, Row } from "../../core/rows.ts";
-import {
-  countOutcomes,
-  currentRow,
-  filterRows,
-  INPUT_KINDS,
-  LOG_KINDS,
-  readRows,
-  waits,
-} from "../../core/rows.ts";
 import type { Idle } from "../../core/idle.ts";
 import { clock, seconds, utcDate, utcTime } from "../../core/time.ts";
 import type { Fragment } from "../../core/timeline.ts";
@@ -26,14 +16,11 @@ import type { Layers } from "../../media/layers.ts";
 import { Player } from "../../media/player.ts";
 import { say, tell } from "../live.tsx";
 import { skipIdle, timeStyle } from "../settings.ts";
+import { Panel } from "./panel.ts";
 
 /** A live session is asked for news this often. */
 const POLL_MS = 3_000;
 const DENSITY_BUCKETS = 2_048;
-const KINDS = [...LOG_KINDS, ...INPUT_KINDS, "span", "note"];
-
-export type Tab = "log" | "input" | "spans" | "text" | "notes";
-export const TABS: readonly Tab[] = ["log", "input", "spans", "text", "notes"];
 
 /** Loads session `id` and holds everything that its page shows. `close` ends all of it. */
 export class Replay {
@@ -43,54 +30,19 @@ export class Replay {
   readonly masks = signal<readonly MaskSpan[]>([]);
   readonly density = signal<Density | undefined>(undefined);
   readonly clock = signal<ClockMap | undefined>(undefined);
-  readonly rows = signal<readonly Row[]>([]);
-  readonly rowsState = signal<"loading" | "ready" | "error">("loading");
   readonly sheets = signal<readonly Sheet[]>([]);
   readonly player = signal<Player | undefined>(undefined);
   readonly error = signal<ApiError | undefined>(undefined);
 
-  readonly tab = signal<Tab>("log");
-  readonly query = signal("");
-  readonly outcomes = signal<ReadonlySet<Outcome>>(new Set());
-  readonly selected = signal<Row | undefined>(undefined);
-  readonly details = signal(true);
-  readonly following = signal(true);
+  readonly panel = new Panel(() => this.player.value?.t.value ?? 0);
   /** Whether masked regions are outlined. The mask itself is in the pixels. */
   readonly outlines = signal(true);
   /** The part of the session that the timeline shows; undefined is all of it. */
   readonly zoom = signal<readonly [from: number, to: number] | undefined>(undefined);
 
-  readonly logRows = computed(() => this.#ofKinds(LOG_KINDS));
-  readonly inputRows = computed(() => this.#ofKinds(INPUT_KINDS));
-  readonly spanRows = computed(() => this.#ofKinds(["span"]));
-  readonly noteRows = computed(() => this.#ofKinds(["note"]));
-  readonly waits = computed(() => waits(this.logRows.value));
-  readonly counts = computed(() => countOutcomes(this.logRows.value));
-  readonly tabRows = computed<readonly Row[]>(() => {
-    switch (this.tab.value) {
-      case "log":
-        return this.logRows.value;
-      case "input":
-        return this.inputRows.value;
-      case "spans":
-        return this.spanRows.value;
-      case "notes":
-        return this.noteRows.value;
-      case "text":
-        return [];
-    }
-  });
-  readonly shown = computed(() =>
-    filterRows(
-      this.tabRows.value,
-      this.query.value,
-      this.tab.value === "log" ? this.outcomes.value : new Set(),
-    ),
-  );
-  readonly current = computed(() => currentRow(this.shown.value, this.player.value?.t.value ?? 0));
   readonly idle = computed<readonly Idle[]>(() => {
     if (this.timeline.value === undefined || this.density.value === undefined) return [];
-    const events = [...this.logRows.value, ...this.inputRows.value];
+    const events = [...this.panel.log.value, ...this.panel.input.value];
     const busy = [...events.map(({ t }) => ({ from: t, to: t })), ...changes(this.density.value)];
     return idleSpans(
       this.timeline.value,
@@ -100,8 +52,6 @@ export class Replay {
 
   readonly #closed = new AbortController();
   readonly #effects: (() => void)[] = [];
-  /** The event of the link, until it is selected. */
-  #linked: string | null = null;
   #poll: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: string) {
@@ -114,19 +64,17 @@ export class Replay {
 
   /** Loads all parts and opens the player at the moment that `query` names. */
   async open(layers: Layers, query: URLSearchParams): Promise<void> {
-    this.readPanel(query);
-    this.#linked = query.get("e");
+    this.#read(query);
     try {
       const [session, timeline] = await Promise.all([
         api.session(this.id, this.signal),
         api.timeline(this.id, this.signal),
       ]);
       this.session.value = session;
-      this.clock.value = new ClockMap(timeline.anchors, Date.parse(session.start));
-      this.#take(timeline);
+      this.#take(timeline, session.start);
       await this.#startPlayer(layers, await this.#moment(query));
       void this.#loadRest(); // after the picture: it is what the person came for
-      if (timeline.live) this.#watch();
+      if (timeline.live) this.#watch(session.start);
     } catch (error) {
       if (!this.signal.aborted) this.error.value = asApiError(error);
     }
@@ -134,25 +82,9 @@ export class Replay {
 
   /** Back, Forward or a link within the session: goes to what the address bar says now. */
   async revisit(query: URLSearchParams): Promise<void> {
-    this.readPanel(query);
+    this.#read(query);
     this.player.value?.pause();
     this.player.value?.seek(await this.#moment(query));
-    this.selected.value = undefined;
-    this.#linked = query.get("e");
-    this.#selectLinked();
-  }
-
-  /** The person chose a row. */
-  select(row: Row): void {
-    this.#linked = null;
-    this.selected.value = row;
-  }
-
-  readPanel(query: URLSearchParams): void {
-    this.tab.value = TABS.find((tab) => tab === query.get("tab")) ?? "log";
-    this.query.value = query.get("q") ?? "";
-    const zoom = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(query.get("z") ?? "");
-    this.zoom.value = zoom === null ? undefined : [Number(zoom[1]) * 1000, Number(zoom[2]) * 1000];
   }
 
   /** The address of this page as it stands: the moment, the event of that frame, the panel. */
@@ -160,11 +92,12 @@ export class Replay {
     const player = this.player.value;
     const query = new URLSearchParams();
     if (player !== undefined) query.set("t", seconds(player.t.value));
-    const row = this.selected.value;
+    const { tab, query: words, selected } = this.panel;
+    const row = selected.value;
     if (row !== undefined && player !== undefined && this.#sameFrame(row.t, player.t.value))
       query.set("e", row.id);
-    if (this.tab.value !== "log") query.set("tab", this.tab.value);
-    if (this.query.value !== "") query.set("q", this.query.value);
+    if (tab.value !== "log") query.set("tab", tab.value);
+    if (words.value !== "") query.set("q", words.value);
     const zoom = this.zoom.value;
     if (zoom !== undefined) query.set("z", zoom.map((t) => seconds(t)).join("-"));
     return `/s/${encodeURIComponent(this.id)}?${query.toString().replaceAll("%3A", ":")}`;
@@ -190,12 +123,15 @@ export class Replay {
     this.player.value?.close();
   }
 
-  #ofKinds(kinds: readonly string[]): readonly Row[] {
-    return this.rows.value.filter((row) => kinds.includes(row.kind));
+  #read(query: URLSearchParams): void {
+    this.panel.read(query);
+    const zoom = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(query.get("z") ?? "");
+    this.zoom.value = zoom === null ? undefined : [Number(zoom[1]) * 1000, Number(zoom[2]) * 1000];
   }
 
-  #take(answer: TimelineAnswer): void {
+  #take(answer: TimelineAnswer, start: string): void {
     this.timeline.value = new Timeline(answer);
+    this.clock.value = new ClockMap(answer.anchors, Date.parse(start));
     this.masks.value = answer.masks ?? [];
   }
 
@@ -223,7 +159,7 @@ export class Replay {
     const event = query.get("e");
     if (event === null) return t ?? 0;
     const found =
-      this.rows.value.find((row) => row.id === event)?.t ??
+      this.panel.rows.value.find((row) => row.id === event)?.t ??
       (await api.resolve({ event }, this.signal).catch(() => [])).find((c) => c.session === this.id)
         ?.t;
     if (found === undefined) {
@@ -251,18 +187,9 @@ export class Replay {
     return a === b || (frame !== undefined && frame.t === this.timeline.value?.frameAt(b)?.t);
   }
 
-  /** Selects the event that the link names, once it is loaded. */
-  #selectLinked(): void {
-    if (this.#linked === null) return;
-    const row = this.rows.value.find(({ id }) => id === this.#linked);
-    if (row === undefined) return;
-    this.selected.value = row;
-    this.#linked = null;
-  }
-
   async #loadRest(): Promise<void> {
     const quiet = <T>(answer: Promise<T>): Promise<T | undefined> => answer.catch(() => undefined);
-    void this.#loadRows();
+    void this.panel.load(this.id, 0, this.signal);
     const [density, thumbs] = await Promise.all([
       quiet(api.density(this.id, DENSITY_BUCKETS, this.signal)),
       quiet(api.thumbs(this.id, this.signal)),
@@ -271,35 +198,20 @@ export class Replay {
     this.sheets.value = thumbs?.sheets ?? [];
   }
 
-  async #loadRows(from = 0): Promise<void> {
-    try {
-      const known = new Set(from > 0 ? this.rows.value.map((row) => row.id) : []);
-      for await (const answer of api.events(this.id, KINDS, from, this.signal)) {
-        const fresh = readRows(answer).filter((row) => !known.has(row.id));
-        if (fresh.length > 0)
-          this.rows.value = [...this.rows.value, ...fresh].sort((a, b) => a.t - b.t);
-      }
-      this.#selectLinked(); // before the address is written again
-      this.rowsState.value = "ready";
-    } catch {
-      if (!this.signal.aborted) this.rowsState.value = "error";
-    }
-  }
-
   /** Asks a live session for news until it ends. */
-  #watch(): void {
+  #watch(start: string): void {
     this.#poll = setTimeout(async () => {
       const answer = await api.timeline(this.id, this.signal).catch(() => undefined);
       if (this.signal.aborted) return;
       if (answer !== undefined) {
-        this.#take(answer);
+        this.#take(answer, start);
         this.player.value?.update(this.timeline.value as Timeline);
-        await this.#loadRows(this.rows.value.at(-1)?.t ?? 0);
+        await this.panel.load(this.id, this.panel.rows.value.at(-1)?.t ?? 0, this.signal);
         this.density.value = await api
           .density(this.id, DENSITY_BUCKETS, this.signal)
           .catch(() => this.density.value);
       }
-      if (answer?.live !== false && !this.signal.aborted) return this.#watch();
+      if (answer?.live !== false && !this.signal.aborted) return this.#watch(start);
       this.session.value = await api.session(this.id, this.signal).catch(() => this.session.value);
     }, POLL_MS);
   }

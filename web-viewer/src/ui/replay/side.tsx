@@ -8,8 +8,9 @@ import { OUTCOMES } from "../../core/rows.ts";
 import { Badge, OUTCOME_WORDS } from "../outcome.tsx";
 import { Detail } from "./detail.tsx";
 import { RowList } from "./list.tsx";
-import type { Replay, Tab } from "./model.ts";
-import { TABS } from "./model.ts";
+import type { Replay } from "./model.ts";
+import type { Tab } from "./panel.ts";
+import { TABS } from "./panel.ts";
 
 const NAMES: Readonly<Record<Tab, string>> = {
   log: "Log",
@@ -47,37 +48,36 @@ export function Side({ replay }: { replay: Replay }): JSX.Element {
         <input
           ref={filter}
           type="search"
-          aria-label={`Filter ${NAMES[replay.tab.value]}`}
-          placeholder={`Filter ${NAMES[replay.tab.value].toLowerCase()}`}
-          value={replay.query.value}
-          onInput={(event) => (replay.query.value = event.currentTarget.value)}
+          aria-label={`Filter ${NAMES[replay.panel.tab.value]}`}
+          placeholder={`Filter ${NAMES[replay.panel.tab.value].toLowerCase()}`}
+          value={replay.panel.query.value}
+          onInput={(event) => (replay.panel.query.value = event.currentTarget.value)}
         />
-        {replay.tab.value === "log" && <OutcomeMenu replay={replay} />}
+        {replay.panel.tab.value === "log" && <OutcomeMenu replay={replay} />}
       </div>
-      <div class="panel" role="tabpanel" id="panel" aria-label={NAMES[replay.tab.value]}>
-        {replay.shown.value.length > 0 ? <RowList replay={replay} /> : <Empty replay={replay} />}
+      <div class="panel" role="tabpanel" id="panel" aria-label={NAMES[replay.panel.tab.value]}>
+        {replay.panel.shown.value.length > 0 ? (
+          <RowList replay={replay} />
+        ) : (
+          <Empty replay={replay} />
+        )}
       </div>
-      {replay.details.value && replay.selected.value !== undefined && (
-        <Detail replay={replay} row={replay.selected.value} />
+      {replay.panel.details.value && replay.panel.selected.value !== undefined && (
+        <Detail replay={replay} row={replay.panel.selected.value} />
       )}
     </aside>
   );
 }
 
 function Tabs({ replay }: { replay: Replay }): JSX.Element {
-  const counts: Readonly<Record<Tab, number>> = {
-    log: replay.logRows.value.length,
-    input: replay.inputRows.value.length,
-    spans: replay.spanRows.value.length,
-    text: 0,
-    notes: replay.noteRows.value.length,
-  };
   const move = (event: KeyboardEvent): void => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (by === 0) return;
     event.preventDefault();
-    const next = TABS[(TABS.indexOf(replay.tab.value) + by + TABS.length) % TABS.length] as Tab;
-    replay.tab.value = next;
+    const next = TABS[
+      (TABS.indexOf(replay.panel.tab.value) + by + TABS.length) % TABS.length
+    ] as Tab;
+    replay.panel.tab.value = next;
     (event.currentTarget as HTMLElement).querySelector<HTMLElement>(`[data-tab=${next}]`)?.focus();
   };
   return (
@@ -87,14 +87,14 @@ function Tabs({ replay }: { replay: Replay }): JSX.Element {
           key={tab}
           role="tab"
           data-tab={tab}
-          aria-selected={replay.tab.value === tab}
+          aria-selected={replay.panel.tab.value === tab}
           aria-controls="panel"
-          tabIndex={replay.tab.value === tab ? 0 : -1}
-          onClick={() => (replay.tab.value = tab)}
+          tabIndex={replay.panel.tab.value === tab ? 0 : -1}
+          onClick={() => (replay.panel.tab.value = tab)}
         >
           {NAMES[tab]}
-          {counts[tab] > 0 && (
-            <span class="count"> {counts[tab].toLocaleString("en").replaceAll(",", "\u202f")}</span>
+          {replay.panel.of(tab).length > 0 && (
+            <span class="count"> {grouped(replay.panel.of(tab).length)}</span>
           )}
         </button>
       ))}
@@ -102,12 +102,17 @@ function Tabs({ replay }: { replay: Replay }): JSX.Element {
   );
 }
 
+/** `48 210`: thin spaces read alike in every language. */
+function grouped(n: number): string {
+  return n.toLocaleString("en").replaceAll(",", "\u202f");
+}
+
 function OutcomeMenu({ replay }: { replay: Replay }): JSX.Element {
-  const chosen = replay.outcomes.value;
+  const chosen = replay.panel.outcomes.value;
   const toggle = (outcome: Outcome): void => {
     const next = new Set(chosen);
     if (!next.delete(outcome)) next.add(outcome);
-    replay.outcomes.value = next;
+    replay.panel.outcomes.value = next;
   };
   return (
     <details
@@ -128,7 +133,7 @@ function OutcomeMenu({ replay }: { replay: Replay }): JSX.Element {
               onChange={() => toggle(outcome)}
             />
             <Badge outcome={outcome} />
-            <span class="count">{replay.counts.value[outcome]}</span>
+            <span class="count">{replay.panel.counts.value[outcome]}</span>
           </label>
         ))}
       </fieldset>
@@ -137,10 +142,10 @@ function OutcomeMenu({ replay }: { replay: Replay }): JSX.Element {
 }
 
 function Empty({ replay }: { replay: Replay }): JSX.Element {
-  const filtered = replay.tabRows.value.length > 0;
+  const filtered = replay.panel.ofTab.value.length > 0;
   const clear = (): void => {
-    replay.query.value = "";
-    replay.outcomes.value = new Set();
+    replay.panel.query.value = "";
+    replay.panel.outcomes.value = new Set();
   };
   if (filtered) {
     return (
@@ -153,11 +158,11 @@ function Empty({ replay }: { replay: Replay }): JSX.Element {
   const words = {
     loading: "Loading…",
     error: "The rows could not be loaded",
-    ready: EMPTY[replay.tab.value],
+    ready: EMPTY[replay.panel.tab.value],
   };
   return (
     <div class="empty">
-      <p>{words[replay.rowsState.value]}</p>
+      <p>{words[replay.panel.state.value]}</p>
     </div>
   );
 }
