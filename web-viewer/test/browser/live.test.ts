@@ -40,3 +40,17 @@ test("seeking back works while a session is live", async () => {
   assert.equal((await shown(page)).code, bench.codeAt(10_000));
   await page.context().close();
 });
+
+test("the live page plays at the edge", async () => {
+  bench.server.liveUntil = 24_000;
+  const { page } = await bench.page();
+  await page.goto(`${bench.origin}/s/live/live`);
+  await settled(page, "waiting");
+  const edge = (await shown(page)).t;
+  bench.server.liveUntil = 40_000;
+  await page.waitForFunction(
+    (t) => Number(document.querySelector<HTMLElement>(".stage")?.dataset["t"]) > t + 500,
+    edge,
+  );
+  await page.context().close();
+});

@@ -44,7 +44,7 @@ export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Eleme
         </Field>
         <Field name="Trace">
           {row.traceId !== "" && (
-            <a class="mono" href={`/t/${row.traceId}${row.spanId === "" ? "" : `/${row.spanId}`}`}>
+            <a class="mono" href={traceUrl(row)}>
               {row.traceId.slice(0, 16)}…
             </a>
           )}
@@ -58,6 +58,10 @@ export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Eleme
       )}
     </section>
   );
+}
+
+function traceUrl({ traceId, spanId }: Row): string {
+  return `/t/${[traceId, spanId].filter(Boolean).map(encodeURIComponent).join("/")}`;
 }
 
 function Field({

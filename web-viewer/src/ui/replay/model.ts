@@ -9,12 +9,15 @@ import { ClockMap } from "../../core/clock.ts";
 import { changes, idleSpans } from "../../core/idle.ts";
 import { parseMoment } from "../../core/moment.ts";
 import type { Idle } from "../../core/idle.ts";
+import { oneLine } from "../../core/text.ts";
 import { clock, seconds, utcDate, utcTime } from "../../core/time.ts";
 import type { Fragment } from "../../core/timeline.ts";
 import { Timeline } from "../../core/timeline.ts";
 import type { Layers } from "../../media/layers.ts";
 import { Player } from "../../media/player.ts";
 import { say, tell } from "../live.tsx";
+import { OUTCOME_WORDS } from "../outcome.tsx";
+import { reasonWords } from "../sessions/words.ts";
 import { skipIdle, timeStyle } from "../settings.ts";
 import { Panel } from "./panel.ts";
 
@@ -62,8 +65,8 @@ export class Replay {
     return this.#closed.signal;
   }
 
-  /** Loads all parts and opens the player at the moment that `query` names. */
-  async open(layers: Layers, query: URLSearchParams): Promise<void> {
+  /** Loads all parts and opens the player at the moment that `query` names, or plays on from the `edge`. */
+  async open(layers: Layers, query: URLSearchParams, edge: boolean): Promise<void> {
     this.#read(query);
     try {
       const [session, timeline] = await Promise.all([
@@ -72,7 +75,8 @@ export class Replay {
       ]);
       this.session.value = session;
       this.#take(timeline, session.start);
-      await this.#startPlayer(layers, await this.#moment(query));
+      await this.#startPlayer(layers, edge ? timeline.duration_ms : await this.#moment(query));
+      if (edge && timeline.live) this.player.value?.play();
       void this.#loadRest(); // after the picture: it is what the person came for
       if (timeline.live) this.#watch(session.start);
     } catch (error) {
@@ -147,7 +151,13 @@ export class Replay {
       effect(() => void (player.skipIdle.value = skipIdle.value === "on")),
       effect(() => {
         const gap = player.gap.value;
-        if (gap !== undefined) say(`No picture: ${gap.reason}`);
+        if (gap !== undefined) say(`No picture: ${reasonWords(gap.reason)}`);
+      }),
+      effect(() => {
+        const row = this.panel.shown.value[this.panel.current.value];
+        if (!player.running.value || (row?.outcome !== "blocked" && row?.outcome !== "asked"))
+          return;
+        say(`${OUTCOME_WORDS[row.outcome][1]}: ${oneLine(row.text)}`);
       }),
     );
     await player.open(t);

@@ -50,7 +50,7 @@ export function ReplayPage({ id }: { id: string }): JSX.Element {
     <div class="replay">
       <Head replay={replay} />
       <main class="player" id="player" aria-label="Player" tabIndex={-1}>
-        <Stage replay={replay} query={arrival.query} />
+        <Stage replay={replay} arrival={arrival} />
         <Controls replay={replay} />
       </main>
       <Side replay={replay} />

@@ -6,18 +6,20 @@ import { useEffect, useRef } from "preact/hooks";
 import { span } from "../../core/time.ts";
 import type { Init } from "../../core/timeline.ts";
 import { Layers } from "../../media/layers.ts";
+import type { Route } from "../router.ts";
 import { reasonWords } from "../sessions/words.ts";
 import type { Replay } from "./model.ts";
 import { Masks } from "./masks.tsx";
 import { SkipCard } from "./skipcard.tsx";
 
-export function Stage({ replay, query }: { replay: Replay; query: URLSearchParams }): JSX.Element {
+export function Stage({ replay, arrival }: { replay: Replay; arrival: Route }): JSX.Element {
   const video = useRef<HTMLVideoElement>(null);
   const hold = useRef<HTMLCanvasElement>(null);
   const still = useRef<HTMLImageElement>(null);
   useEffect(() => {
     if (video.current === null || hold.current === null || still.current === null) return;
-    void replay.open(new Layers(video.current, hold.current, still.current), query);
+    const layers = new Layers(video.current, hold.current, still.current);
+    void replay.open(layers, arrival.query, arrival.path[2] === "live");
   }, [replay]);
 
   const player = replay.player.value;
