@@ -70,7 +70,8 @@ function sceneOf(replay: Replay, lanes: readonly Lane[]): Scene {
     origin,
     label: (t, spanMs) => {
       if (timeStyle.value === "elapsed") return clockSeconds(t);
-      const utc = (replay.clock.value?.utcAt(t) ?? t) - zone;
+      // A slewed clock is some ms beside the round second that the tick stands for.
+      const utc = Math.round(((replay.clock.value?.utcAt(t) ?? t) - zone) / 1000) * 1000;
       return spanMs < 600_000 ? utcSeconds(utc) : utcMinutes(utc);
     },
   };
