@@ -641,3 +641,73 @@ async fn peer_a_missing_or_damaged_object_is_told_and_no_picture_is_made_up() {
         assert_eq!(body["error"]["code"], "recording_damaged");
     }
 }
+
+#[tokio::test]
+async fn peer_no_address_makes_the_server_fail() {
+    let client = Client::new().await;
+    let hostile = [
+        "",
+        "0",
+        "-1",
+        "18446744073709551615",
+        "99999999999999999999",
+        "1e9",
+        "NaN",
+        "null",
+        "%00",
+        "%ff",
+        "..%2f..%2fetc%2fpasswd",
+        "%27%20OR%201=1--",
+        "%F0%9F%92%A3",
+        "[]",
+        "{}",
+        "2026-11-30T09:00:00Z",
+        "9999-12-31T23:59:59.999Z",
+        "0000-01-01T00:00:00Z",
+        "a,b,c,d",
+        "0,0,4294967295,4294967295",
+        "4294967295,0,1,1",
+    ];
+    let calls = [
+        "//api/v1/sessions?q=",
+        "//api/v1/sessions?cursor=",
+        "//api/v1/sessions?limit=",
+        "//api/v1/sessions?from=",
+        "//api/v1/sessions?label.x=",
+        "//api/v1/sessions/",
+        "//api/v1/runs/",
+        "/density?n=",
+        "/events?cursor=",
+        "/events?from=",
+        "/events?q=",
+        "/events?kinds=",
+        "/events?limit=",
+        "/media/",
+        "/media/0/",
+        "/media/0/0.m4s?at=0&to=",
+        "/media/0/0.m4s?to=18446744073709551615&at=",
+        "/hls/index.m3u8?from=",
+        "/hls/index.m3u8?to=",
+        "/frame?t=",
+        "/frame?at=",
+        "/frame?event=",
+        "/frame?t=0&width=",
+        "/frame?t=0&rect=",
+        "/frame?t=0&format=",
+        "/thumbs/",
+        "//api/v1/resolve?event=",
+        "//api/v1/resolve?trace_id=",
+        "//api/v1/resolve?run=run-1&at=",
+        "//s/",
+        "//assets/",
+    ];
+    for call in calls {
+        for value in hostile {
+            let path = format!("{call}{value}");
+            let answer = client.get(&path, &[]).await;
+            // 503 is the viewer's, where it is not built.
+            let status = answer.status.as_u16();
+            assert!(status < 500 || status == 503, "{path}: {status}");
+        }
+    }
+}

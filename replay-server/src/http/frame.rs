@@ -25,6 +25,7 @@ use crate::{
 #[into_params(parameter_in = Query)]
 pub(super) struct Asked {
     /// In ms since session start.
+    #[serde(default, deserialize_with = "params::time")]
     #[param(value_type = Option<u64>)]
     t: Option<MediaTime>,
     /// By the wall clock, in UTC.

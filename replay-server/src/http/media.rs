@@ -22,9 +22,11 @@ use crate::{archive::Archive, media::fragment_row};
 #[into_params(parameter_in = Query)]
 pub(super) struct Placing {
     /// Where it begins.
+    #[serde(default, deserialize_with = "params::time")]
     #[param(value_type = Option<u64>)]
     at: Option<MediaTime>,
     /// Where it is cut.
+    #[serde(default, deserialize_with = "params::time")]
     #[param(value_type = Option<u64>)]
     to: Option<MediaTime>,
 }

@@ -73,15 +73,35 @@ pub(super) fn session_id(text: &str) -> Result<SessionId, ApiError> {
     })
 }
 
+/// No time is later, in ms since session start: the largest integer that JSON numbers hold
+/// exactly everywhere (RFC 8259 section 6).
+pub(super) const MAX_TIME_MS: u64 = (1 << 53) - 1;
+
+/// Reads a time in ms since session start.
+pub(super) fn time<'de, D>(deserializer: D) -> Result<Option<MediaTime>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let text = String::deserialize(deserializer)?;
+    let ms = text.parse().ok().filter(|&ms| ms <= MAX_TIME_MS);
+    let ms = ms.ok_or_else(|| {
+        let form = "a time is whole milliseconds since session start, at most 2^53 - 1";
+        serde::de::Error::custom(form)
+    })?;
+    Ok(Some(MediaTime::from_ms(ms)))
+}
+
 /// A span `from..to` of session time, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Span {
     /// From here, in ms since session start.
+    #[serde(default, deserialize_with = "time")]
     #[param(value_type = Option<u64>)]
     pub(super) from: Option<MediaTime>,
     /// Up to and without here, in ms since session start.
+    #[serde(default, deserialize_with = "time")]
     #[param(value_type = Option<u64>)]
     pub(super) to: Option<MediaTime>,
 }

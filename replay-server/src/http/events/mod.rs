@@ -1,45 +1,34 @@
 //! What happened in a session? Rows that other systems told and events that were recorded, in
 //! one order.
 
+mod cursor;
+mod row;
+
 use std::sync::Arc;
 
 use axum::{
     Json,
     extract::{Path, State},
 };
-use capture::{ClockMap, MediaTime, SessionId};
+use capture::{MediaTime, SessionId};
 use index::{
     catalog::{EventQuery, LinkedRow, MAX_PAGE_ROWS},
     row::Kind,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{ApiError, params, params::Params};
 use crate::{
     archive::Archive,
-    recorded::{self, Found, Wanted},
+    recorded::{self, Wanted},
 };
+use cursor::Cursor;
+use row::{COLUMNS, Row};
 
 /// Rows when the client does not say.
 const DEFAULT_LIMIT: usize = 1000;
-/// What the cells of a row hold, in order.
-const COLUMNS: [&str; 13] = [
-    "id",
-    "t",
-    "utc",
-    "kind",
-    "outcome",
-    "text",
-    "source",
-    "actor",
-    "decided_by",
-    "trace_id",
-    "span_id",
-    "origin",
-    "data",
-];
 /// Kinds that the API knows and that nothing fills yet.
 const LATER_KINDS: &[&str] = &["span", "note", "view"];
 
@@ -49,9 +38,11 @@ const LATER_KINDS: &[&str] = &["span", "note", "view"];
 #[into_params(parameter_in = Query)]
 pub(super) struct Asked {
     /// From here, in ms since session start.
+    #[serde(default, deserialize_with = "params::time")]
     #[param(value_type = Option<u64>)]
     from: Option<MediaTime>,
     /// Up to and without here, in ms since session start.
+    #[serde(default, deserialize_with = "params::time")]
     #[param(value_type = Option<u64>)]
     to: Option<MediaTime>,
     /// Kinds, with commas between; all unless given.
@@ -68,9 +59,9 @@ pub(super) struct Asked {
 #[derive(Serialize, ToSchema)]
 pub(super) struct EventsAnswer {
     #[schema(value_type = Vec<String>)]
-    columns: [&'static str; 13],
+    columns: [&'static str; COLUMNS.len()],
     #[schema(value_type = Vec<Vec<Object>>)]
-    rows: Vec<[Value; 13]>,
+    rows: Vec<[Value; COLUMNS.len()]>,
     /// Asks for the next page; null at the end.
     next: Option<String>,
 }
@@ -118,9 +109,9 @@ pub(super) async fn events(
     let recorded = recorded::read(&archive, summary.id, &wanted).await;
     let recorded = recorded.map_err(|error| ApiError::internal(&error))?;
 
-    let told = told.into_iter().map(told_row);
+    let told = told.into_iter().map(Row::told);
     let recorded = recorded.into_iter();
-    let recorded = recorded.map(|found| recorded_row(found, &timeline.clock));
+    let recorded = recorded.map(|found| Row::recorded(found, &timeline.clock));
     let mut all: Vec<Row> = told.chain(recorded).collect();
     // Stable: at one time, rows come in their own order, before recorded events in theirs.
     all.sort_by_key(|row| row.t);
@@ -168,50 +159,6 @@ impl Kinds {
     }
 }
 
-/// Where a page ended: after `given` of the rows at `t`. No `t` is before any time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cursor {
-    t: Option<MediaTime>,
-    given: usize,
-}
-
-impl Cursor {
-    fn parse(text: &str) -> Result<Self, ApiError> {
-        let parts = text.split_once('.');
-        let parsed = parts.and_then(|(t, given)| {
-            let t = match t {
-                "" => None,
-                t => Some(MediaTime::from_ms(t.parse().ok()?)),
-            };
-            let given = given.parse().ok()?;
-            Some(Self { t, given })
-        });
-        // More rows at one millisecond than a page holds are beyond any source.
-        parsed
-            .filter(|cursor| cursor.given <= MAX_PAGE_ROWS)
-            .ok_or_else(|| ApiError::parameter("cursor", "is not one this server gave"))
-    }
-
-    /// Where `page`, which began here and ends at `t`, ended.
-    fn after(self, page: &[Row], t: Option<MediaTime>) -> Self {
-        let same = page.iter().rev().take_while(|row| row.t == t).count();
-        let before = if self.t == t { self.given } else { 0 };
-        Self {
-            t,
-            given: before + same,
-        }
-    }
-}
-
-impl std::fmt::Display for Cursor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.t {
-            Some(t) => write!(f, "{}.{}", t.ms(), self.given),
-            None => write!(f, ".{}", self.given),
-        }
-    }
-}
-
 /// The first `enough` rows that match `query`.
 async fn told(
     archive: &Archive,
@@ -234,116 +181,9 @@ async fn told(
     }
 }
 
-struct Row {
-    t: Option<MediaTime>,
-    cells: [Value; 13],
-}
-
-fn told_row(linked: LinkedRow) -> Row {
-    let LinkedRow { row, t, .. } = linked;
-    let rest = json!({
-        "session": row.session,
-        "run": row.run,
-        "request": row.request,
-        "on_behalf_of": row.on_behalf_of,
-        "artifact": row.artifact,
-        "attributes": row.attributes,
-    });
-    let cells = [
-        row.id.into(),
-        json!(t),
-        json!(row.time),
-        row.kind.as_str().into(),
-        row.outcome.as_str().into(),
-        row.text.into(),
-        json!(row.source),
-        json!(row.actor),
-        json!(row.decided_by),
-        json!(row.trace_id),
-        json!(row.span_id),
-        Value::Null,
-        without_nulls(rest),
-    ];
-    Row { t, cells }
-}
-
-fn recorded_row(found: Found, clock: &ClockMap) -> Row {
-    let Found { id, event } = found;
-    let text = event.data.get("text").cloned();
-    let cells = [
-        id.into(),
-        json!(event.t),
-        json!(clock.utc_at(event.t)),
-        event.kind.into(),
-        Value::Null,
-        text.unwrap_or(Value::Null),
-        "recorder".into(),
-        Value::Null,
-        Value::Null,
-        Value::Null,
-        Value::Null,
-        json!(event.origin),
-        event.data.into(),
-    ];
-    Row {
-        t: Some(event.t),
-        cells,
-    }
-}
-
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let said = |value: &Value| {
-                !value.is_null() && value.as_object().is_none_or(|object| !object.is_empty())
-            };
-            fields
-                .into_iter()
-                .filter(|(_, value)| said(value))
-                .collect()
-        }
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn row(t: u64) -> Row {
-        Row {
-            t: Some(MediaTime::from_ms(t)),
-            cells: Default::default(),
-        }
-    }
-
-    fn cursor(t: u64, given: usize) -> Cursor {
-        Cursor {
-            t: Some(MediaTime::from_ms(t)),
-            given,
-        }
-    }
-
-    #[test]
-    fn a_page_that_ends_among_equal_times_goes_on_after_them() {
-        let page = [row(4), row(5), row(5)];
-        let first = Cursor::default().after(&page, page[2].t);
-        assert_eq!(first, cursor(5, 2));
-        let page = [row(5), row(5)];
-        assert_eq!(first.after(&page, page[1].t), cursor(5, 4));
-        let page = [row(5), row(9)];
-        assert_eq!(first.after(&page, page[1].t), cursor(9, 1));
-    }
-
-    #[test]
-    fn cursors_read_back_and_foreign_ones_are_refused() {
-        for cursor in [Cursor::default(), cursor(0, 1), cursor(77, 20_000)] {
-            assert_eq!(Cursor::parse(&cursor.to_string()).ok(), Some(cursor));
-        }
-        for text in ["", "5", "x.1", "5.-1", "5.20001", "1.2.3"] {
-            assert!(Cursor::parse(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn kinds_go_to_the_source_that_has_them() {
