@@ -1,6 +1,7 @@
 //! How far are the figures? The painter on a 1080p desktop, recorded by Playhead and by FFmpeg's
 //! x11grab side by side in one run, then read back through the server.
 
+use std::fs;
 use std::io::Write as _;
 use std::process::Command;
 use std::time::Duration;
@@ -9,21 +10,30 @@ use anyhow::Context as _;
 use pipeline_tests::clock::{monotonic, pass_until_utc_ms, utc_ms};
 use pipeline_tests::cost::{cpu, resident_kib};
 use pipeline_tests::desktop::{Desktop, Painter};
+use pipeline_tests::paint_log::Paint;
 use pipeline_tests::playhead::{Home, Recorder, Server, Session};
 use pipeline_tests::process::Process;
 use pipeline_tests::schedule::Random;
+use pipeline_tests::truth::wall;
 use rustix::process::Signal;
 use serde_json::json;
 
 const ACTIVE: Duration = Duration::from_secs(60);
-/// Longer than an idle GOP, after which the encoder rests.
-const SETTLE: Duration = Duration::from_secs(75);
+/// What is left of a GOP, and a whole idle one, after which the encoder rests.
+const SETTLE: Duration = Duration::from_secs(125);
 const IDLE: Duration = Duration::from_secs(60);
 const FRAMES: u64 = 200;
 const RESOLVES: u64 = 2_000;
 
 fn main() -> anyhow::Result<()> {
     let mut table = Table::default();
+    let (home, paints) = recording(&mut table)?;
+    reading(&home, &paints, &mut table)?;
+    table.print()
+}
+
+/// An active minute beside x11grab, then an idle one.
+fn recording(table: &mut Table) -> anyhow::Result<(Home, Vec<Paint>)> {
     let home = Home::new()?;
     let desktop = Desktop::start(home.path(), (1920, 1080))?;
     let recorder = Recorder::start(&home, &desktop.url(), &["--run", "r-figures"])?;
@@ -66,36 +76,37 @@ fn main() -> anyhow::Result<()> {
     );
 
     pass(SETTLE);
-    let before = cpu(id)?;
+    let (resting, stored) = (cpu(id)?, bytes(&home)?);
     pass(IDLE);
-    let idle = cpu(id)? - before;
-    let share = 100.0 * idle.as_secs_f64() / IDLE.as_secs_f64();
+    let resting = cpu(id)? - resting;
+    let share = 100.0 * resting.as_secs_f64() / IDLE.as_secs_f64();
     table.row("7 CPU, idle", format!("{share:.1} % of a core"), "≤ 0.5 %");
     recorder.close()?;
+    let idle = bytes(&home)? - stored;
+    table.row(
+        "8 bytes, idle minute and end",
+        format!("{idle} bytes"),
+        "≤ 50 KB an hour",
+    );
     let segments = home.objects(".mp4")?;
     let first = segments.first().context("no segment")?;
-    let (ours, theirs) = (
-        std::fs::metadata(first)?.len(),
-        std::fs::metadata(&grabbed)?.len(),
-    );
-    table.row(
-        "8 bytes, active minute",
-        format!("{} KB, x11grab {} KB", ours / 1000, theirs / 1000),
-        "≤ x11grab",
-    );
-    let paints = painter.paints()?;
-    drop((painter, desktop));
+    let (ours, theirs) = (fs::metadata(first)?.len(), fs::metadata(&grabbed)?.len());
+    let sizes = format!("{} KB, x11grab {} KB", ours / 1000, theirs / 1000);
+    table.row("8 bytes, active minute", sizes, "≤ x11grab's");
+    Ok((home, painter.paints()?))
+}
 
-    let server = Server::start(&home)?;
+/// Random moments and rows of that recording, over HTTP.
+fn reading(home: &Home, paints: &[Paint], table: &mut Table) -> anyhow::Result<()> {
+    let server = Server::start(home)?;
     let rows = paints.iter().map(|paint| {
-        let time = pipeline_tests::truth::wall(paint.painted_ms)?;
+        let time = wall(paint.painted_ms)?;
         Ok(json!({"id": format!("p-{}", paint.n), "time": time, "run": "r-figures", "text": "painted"}).to_string())
     });
     server.post_rows(&rows.collect::<anyhow::Result<Vec<_>>>()?.join("\n"))?;
     let session = server.only_session()?;
-    frames(&session, &mut table)?;
-    resolves(&server, paints.len(), &mut table)?;
-    table.print()
+    frames(&session, table)?;
+    resolves(&server, paints.len(), table)
 }
 
 fn frames(session: &Session<'_>, table: &mut Table) -> anyhow::Result<()> {
@@ -141,6 +152,15 @@ fn timed(times: u64, mut ask: impl FnMut() -> anyhow::Result<()>) -> anyhow::Res
         at(95),
         at(99)
     ))
+}
+
+/// Size of all objects in the store.
+fn bytes(home: &Home) -> anyhow::Result<u64> {
+    let sizes = home
+        .objects("")?
+        .into_iter()
+        .map(|path| Ok(fs::metadata(path)?.len()));
+    sizes.sum()
 }
 
 fn pass(span: Duration) {
