@@ -59,23 +59,27 @@ async function look({ playlist, times }) {
       video.addEventListener(name, () => (clearTimeout(timer), done()), { once: true });
     });
 
-  // Chromium takes the last second before buffered media for buffered too, and shows the picture
-  // after it. What is shown says its own time, so it is seen, and the seek is made again once the
-  // missing fragment is there.
+  // Chromium takes the seconds before buffered media for buffered too and shows the picture after
+  // them, and hls.js then never loads what is missing there. So everything is loaded first.
+  const isLoaded = () => {
+    const { buffered, duration } = video;
+    return buffered.length === 1 && buffered.start(0) < 0.001 && buffered.end(0) > duration - 0.001;
+  };
+  await new Promise((done, fail) => {
+    const timer = setTimeout(() => fail(new Error("not loaded in time")), PATIENCE_MS);
+    const check = () => isLoaded() && (clearTimeout(timer), done());
+    hls.on("hlsFragBuffered", check);
+    video.addEventListener("durationchange", check);
+    hls.on("hlsBufferedToEnd", check);
+    check();
+  });
+
   const seek = async (position) => {
-    for (let tries = 0; tries < 20; tries += 1) {
-      const buffered = new Promise((done) => {
-        hls.once("hlsFragBuffered", done);
-        setTimeout(done, 500);
-      });
-      const shown = new Promise((done) => video.requestVideoFrameCallback((_, { mediaTime }) => done(mediaTime)));
-      const seeked = once("seeked");
-      video.currentTime = position + tries * 1e-6;
-      await seeked;
-      if ((await shown) <= video.currentTime) return;
-      await buffered;
-    }
-    throw new Error(`a later picture stays at ${position}`);
+    const seeked = once("seeked");
+    const shown = new Promise((done) => video.requestVideoFrameCallback(done));
+    video.currentTime = position;
+    await seeked;
+    await shown;
   };
 
   const seeks = [];

@@ -9,7 +9,7 @@ mod sessions;
 mod show;
 mod verify;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{io::Write, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use capture::SessionId;
@@ -149,11 +149,7 @@ async fn session(
     Ok((summary, timeline))
 }
 
-/// Writes a line to standard output.
-#[expect(
-    clippy::print_stdout,
-    reason = "this is what the command was asked for"
-)]
+/// Writes a line to standard output. A reader that has seen enough, such as `head`, may be gone.
 fn say(line: impl std::fmt::Display) {
-    println!("{line}");
+    let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -92,6 +92,8 @@ pub fn decode_last(coding: &Coding, samples: &[&[u8]]) -> Result<Picture, Decode
 /// Opens a decoder. It gives each picture at once, since recordings hold no reordered ones, works
 /// on the calling thread, whose number the caller bounds, and stops at the first damage.
 fn open() -> Result<ffmpeg::decoder::Video, ffmpeg::Error> {
+    // Damage comes back as an error; FFmpeg's own lines would only repeat it.
+    ffmpeg::log::set_level(ffmpeg::log::Level::Quiet);
     let codec =
         ffmpeg::decoder::find(ffmpeg::codec::Id::H264).ok_or(ffmpeg::Error::DecoderNotFound)?;
     let max_pixels = Framebuffer::MAX_AREA_PX.to_string();
