@@ -128,6 +128,18 @@ impl Announcer {
         }
     }
 
+    /// Recording was to stop before there was a frame.
+    pub(super) fn stopped_early(&mut self) {
+        if self.json {
+            self.object(
+                "ended",
+                json!({ "reason": EndReason::Stopped, "objects": 0 }),
+            );
+        } else {
+            self.text("Stopped before the first frame; nothing was recorded");
+        }
+    }
+
     fn object(&self, event: &str, mut fields: Value) {
         if let Value::Object(fields) = &mut fields {
             fields.insert("event".to_owned(), event.into());

@@ -11,6 +11,7 @@ use tokio::{
 };
 
 use super::{
+    announce::Announcer,
     child_process::ChildProcess,
     courier::{Courier, Delivered},
     resume::next_run,
@@ -114,6 +115,10 @@ impl Recorder {
                 }
                 RunEnd::Died { detail, .. } if !self.has_head().map_err(internal)? => {
                     let _ = self.folder.remove(); // nothing was recorded into it
+                    if self.progress.stopping.is_some() {
+                        self.courier.announce(Announcer::stopped_early);
+                        return Ok(());
+                    }
                     return Err(internal(anyhow!("the recording child stopped: {detail}")));
                 }
                 RunEnd::Died { frames, detail } => {
