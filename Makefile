@@ -9,7 +9,7 @@ help: ## This list
 demo: packages ## Record a scripted desktop and serve the recording on 127.0.0.1:8900 (first run: about 10 minutes)
 	@bash samples/demo.sh
 
-view: packages ## Serve the recording in samples/recording (first run: about 8 minutes, then seconds)
+view: packages ## Serve the recording in samples/recording (first run: about 4 minutes, then seconds)
 	@bash samples/view.sh
 
 test: ## Every check that .ci/run runs (about 30 minutes cold)

@@ -17,7 +17,7 @@ rows=$PLAYHEAD_HOME/rows.ndjson
 
 need_free_port
 mkdir -p "$PLAYHEAD_HOME"
-build
+build 8 --workspace
 
 say "Starting the server and a desktop, and recording it for $seconds seconds"
 serve

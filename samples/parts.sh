@@ -46,10 +46,10 @@ need_free_port() {
     ! port_is_taken "$listen" || fail "$listen is in use: end what listens there, or set DEMO_LISTEN=127.0.0.1:8901"
 }
 
-build() {
-    say 'Building the viewer and the programs (about 8 minutes the first time, then seconds)'
+build() { # MINUTES WHAT...
+    say "Building the viewer and the programs (about $1 minutes the first time on two cores, then seconds)"
     make --no-print-directory viewer
-    cargo build --profile ci --locked --workspace --bins
+    cargo build --profile ci --locked --bins "${@:2}"
 }
 
 serve() {

@@ -13,7 +13,7 @@ most_kib=3072
 PLAYHEAD_HOME=$(mktemp -d)
 export PLAYHEAD_HOME RUN=run-2107 TRACE_ID=4bf92f3577b34da6a3ce929d0e0e4736
 
-build
+build 8 --workspace
 start_desktop
 start_recorder
 say "Recording $((seconds + ANSWER_SECONDS + 10)) s"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 [ -d samples/recording/v1 ] || fail 'samples/recording is missing: samples/record.sh makes it'
 need_free_port
 export PLAYHEAD_HOME=$PWD/.demo/view
-build
+build 4 -p replay-server
 
 # The copy in git stays as it is: viewing writes to the store.
 rm -rf "$PLAYHEAD_HOME"
