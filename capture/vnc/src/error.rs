@@ -1,6 +1,6 @@
 //! Why a session ends before the operator ends it.
 
-use capture::{GapReason, Rect, Size, framebuffer::SizeError};
+use capture::{GapReason, Rect, Size, framebuffer::SizeError, pixels::PixelFormatError};
 
 use crate::limits;
 
@@ -42,26 +42,46 @@ pub enum Error {
     NameTooLong { len_bytes: u32 },
     #[error("server sent the unknown message {kind}")]
     UnknownMessage { kind: u8 },
-    #[error("server sent the unknown encoding {encoding}")]
+    #[error("server sent encoding {encoding}, which it was not asked for")]
     UnknownEncoding { encoding: i32 },
     #[error("rectangle {rect:?} leaves the screen of {size}")]
     RectOutside { rect: Rect, size: Size },
     #[error("cursor of {size} is larger than accepted")]
     CursorTooLarge { size: Size },
+    #[error("JPEG picture of {size} is larger than accepted")]
+    JpegTooLarge { size: Size },
     #[error("compressed rectangle of {len_bytes} bytes is longer than {limit_bytes}")]
     CompressedTooLong { len_bytes: u32, limit_bytes: u64 },
     #[error("compressed data is corrupt")]
     Zlib,
-    #[error("compressed rectangle ends before its last tile")]
-    TilesMissing,
-    #[error("compressed rectangle holds more than its tiles")]
-    TilesExceeded,
+    #[error("compressed rectangle ends before its last pixel")]
+    PixelsMissing,
+    #[error("compressed rectangle holds more than its pixels")]
+    PixelsExceeded,
     #[error("tile has the unknown subencoding {subencoding}")]
     TileSubencoding { subencoding: u8 },
     #[error("tile's run is longer than the tile")]
     TileRun,
-    #[error("tile names colour {index} of a palette of {len}")]
-    TilePalette { index: u8, len: usize },
+    #[error("rectangle in a tile leaves the tile")]
+    TileSubrect,
+    #[error("pixel has colour {index} of a palette of {len}")]
+    PaletteIndex { index: u8, len: usize },
+    #[error("rectangle is written in the unknown way {kind} of Tight")]
+    TightKind { kind: u8 },
+    #[error("rectangle has the unknown Tight filter {filter}")]
+    TightFilter { filter: u8 },
+    #[error("JPEG picture is corrupt")]
+    Jpeg,
+    #[error("JPEG picture has not the size of its rectangle")]
+    JpegSize,
+    #[error("server sent a JPEG picture for a screen of colour indices")]
+    JpegIndexed,
+    #[error("cursor with alpha is in encoding {encoding}, which is not supported")]
+    CursorEncoding { encoding: i32 },
+    #[error(transparent)]
+    PixelFormat(#[from] PixelFormatError),
+    #[error("server has a colour map for pixels of {bits_per_pixel} bits, which is not supported")]
+    ColourMapBits { bits_per_pixel: u8 },
 
     #[error(transparent)]
     Size(#[from] SizeError),
@@ -109,6 +129,7 @@ impl Error {
             Self::Size(_)
             | Self::NameTooLong { .. }
             | Self::CursorTooLarge { .. }
+            | Self::JpegTooLarge { .. }
             | Self::CompressedTooLong { .. }
             | Self::PixelBudget
             | Self::ResizeBudget
@@ -121,11 +142,20 @@ impl Error {
             | Self::UnknownEncoding { .. }
             | Self::RectOutside { .. }
             | Self::Zlib
-            | Self::TilesMissing
-            | Self::TilesExceeded
+            | Self::PixelsMissing
+            | Self::PixelsExceeded
             | Self::TileSubencoding { .. }
             | Self::TileRun
-            | Self::TilePalette { .. } => ErrorKind::Protocol,
+            | Self::TileSubrect
+            | Self::PaletteIndex { .. }
+            | Self::TightKind { .. }
+            | Self::TightFilter { .. }
+            | Self::Jpeg
+            | Self::JpegSize
+            | Self::JpegIndexed
+            | Self::CursorEncoding { .. }
+            | Self::PixelFormat(_)
+            | Self::ColourMapBits { .. } => ErrorKind::Protocol,
         }
     }
 

@@ -100,7 +100,11 @@ enum State {
     /// The desktop's size and pixel format, and how long its name is.
     ServerInit,
     /// The desktop's name.
-    Name { size: Size, len: usize },
+    Name {
+        size: Size,
+        pixel_format: [u8; 16],
+        len: usize,
+    },
 }
 
 /// A handshake under way.
@@ -125,6 +129,8 @@ pub(crate) enum Progress {
 /// What the handshake yields.
 pub(crate) struct Desktop {
     pub(crate) size: Size,
+    /// How its pixels come unless another format is set.
+    pub(crate) pixel_format: [u8; 16],
     pub(crate) name: String,
 }
 
@@ -161,15 +167,21 @@ impl Handshake {
             State::SecurityResult => self.security_result(input, out)?,
             State::Reason(refusal) => return reason(refusal, input),
             State::ServerInit => self.server_init(input)?,
-            State::Name { size, len } => {
-                return Ok(match input.peek(len) {
-                    Some(name) => {
-                        let name = String::from_utf8_lossy(name).into_owned();
-                        input.consume(len);
-                        Progress::Done(Desktop { size, name })
-                    }
-                    None => Progress::Starved,
-                });
+            State::Name {
+                size,
+                pixel_format,
+                len,
+            } => {
+                let Some(name) = input.peek(len) else {
+                    return Ok(Progress::Starved);
+                };
+                let name = String::from_utf8_lossy(name).into_owned();
+                input.consume(len);
+                return Ok(Progress::Done(Desktop {
+                    size,
+                    pixel_format,
+                    name,
+                }));
             }
         };
         Ok(match done {
@@ -305,11 +317,10 @@ impl Handshake {
     }
 
     fn server_init(&self, input: &mut Input<'_>) -> Result<Option<State>, Error> {
-        // The server's own pixel format (bytes 4 to 20) never applies: another is set at once.
         let Some(head) = input.take_array::<24>() else {
             return Ok(None);
         };
-        let [w0, w1, h0, h1, .., n0, n1, n2, n3] = head;
+        let [w0, w1, h0, h1, pixel_format @ .., n0, n1, n2, n3] = head;
         let size = Size {
             w: u16::from_be_bytes([w0, w1]).into(),
             h: u16::from_be_bytes([h0, h1]).into(),
@@ -319,7 +330,11 @@ impl Handshake {
             return Err(Error::NameTooLong { len_bytes });
         }
         let len = len_bytes as usize;
-        Ok(Some(State::Name { size, len }))
+        Ok(Some(State::Name {
+            size,
+            pixel_format,
+            len,
+        }))
     }
 }
 

@@ -10,11 +10,14 @@
 
 mod auth;
 mod budget;
+mod canvas;
+mod encoding;
 mod error;
 #[warn(clippy::arithmetic_side_effects)]
 mod handshake;
 #[warn(clippy::arithmetic_side_effects)]
 mod input;
+mod layout;
 pub mod limits;
 #[warn(clippy::arithmetic_side_effects)]
 mod pace;
@@ -26,5 +29,6 @@ mod stream;
 mod update;
 
 pub use auth::Password;
+pub use encoding::Encoding;
 pub use error::{Error, ErrorKind};
 pub use session::{Config, Session};

@@ -30,15 +30,20 @@ pub const CHECK_AFTER_MS: [u64; 3] = [60_000, 5 * 60_000, CHECK_AT_LEAST_MS];
 /// However busy the screen, its whole picture is checked this often.
 pub const CHECK_AT_LEAST_MS: u64 = 15 * 60_000;
 
-/// What is buffered of one message: a clipboard of the size kept or the largest cursor with its
-/// mask. Pixels are painted as they come and never held back.
+/// What is buffered of one message: a clipboard of the size kept, the largest cursor with its
+/// mask, a JPEG picture, the longest colour map. Other pixels are painted as they come and never held back.
 pub const RECEIVE_BYTES: usize = 1024 * 1024 + 64 * 1024;
 
 const _: () = {
     let side = CursorShape::MAX_SIDE_PX as usize;
     assert!(12 + side * side * 4 + side * side / 8 <= RECEIVE_BYTES);
+    assert!(6 + COLOUR_MAP_BYTES <= RECEIVE_BYTES);
+    assert!(3 + JPEG_BYTES as usize <= RECEIVE_BYTES);
     assert!(8 + CLIPBOARD_KEPT_BYTES as usize <= RECEIVE_BYTES);
 };
+
+/// The entries of a colour map: as many as their number can say, six bytes each.
+const COLOUR_MAP_BYTES: usize = 65_535 * 6;
 
 /// The desktop's name; real ones are a host, a display and a user.
 pub const NAME_BYTES: u32 = 4 * 1024;
@@ -58,6 +63,15 @@ pub const COMPRESSED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Beside twice its raw size, what a compressed rectangle may take: tile heads and zlib's own.
 pub const COMPRESSED_SLACK_BYTES: u64 = 64 * 1024;
+
+/// The longest JPEG picture: held whole, so no longer than a message may be.
+pub const JPEG_BYTES: u32 = 1024 * 1024;
+
+/// The largest JPEG picture: servers make them of 64 Kipx, and memory is taken for all of it.
+pub const JPEG_AREA_PX: u64 = 4 * 1024 * 1024;
+
+/// How often a JPEG picture may be gone over: twice what a progressive one of photos takes.
+pub const JPEG_SCANS: usize = 20;
 
 /// Pixels decoded a second, averaged over [`PIXEL_WINDOW_S`]: a hundred times what a busy 4K
 /// screen needs at the recorder's rate, yet a bound on what a few bytes can make us paint.

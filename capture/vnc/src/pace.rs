@@ -85,6 +85,16 @@ impl Pace {
         Some(self.ask(now_ms))
     }
 
+    /// A proof is wanted now. What to ask for it, beside the request that waits: nothing when an
+    /// answer is owed already.
+    pub(crate) fn request_proof(&mut self, now_ms: u64) -> Option<Ask> {
+        if self.owed_since_ms.is_some() {
+            return None;
+        }
+        self.owed_since_ms = Some(now_ms);
+        Some(Ask::FirstPixel)
+    }
+
     fn ask(&mut self, now_ms: u64) -> Ask {
         self.asked = true;
         if !std::mem::take(&mut self.whole_next) {
@@ -228,6 +238,16 @@ mod tests {
         assert_eq!(pace.last_proof_ms(), Some(1010));
         assert_eq!(pace.due(1010), Some(Ask::Changes));
         assert_eq!(pace.due_ms(), Some(2010));
+    }
+
+    #[test]
+    fn a_proof_is_asked_for_at_once_but_not_twice() {
+        let mut pace = waiting();
+        assert_eq!(pace.request_proof(300), Some(Ask::FirstPixel));
+        assert_eq!(pace.request_proof(301), None);
+        assert_eq!(pace.due(1000), None);
+        assert!(pace.answered(302, Brought::FirstPixel));
+        assert_eq!(pace.last_proof_ms(), Some(302));
     }
 
     #[test]

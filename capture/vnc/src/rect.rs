@@ -1,9 +1,14 @@
 //! A rectangle's head, and what follows it in each encoding (RFC 6143 section 7.6.1).
 
+mod copy;
 pub(crate) mod cursor;
-pub(crate) mod raw;
+mod hextile;
+mod inflate;
+pub(crate) mod painter;
+mod raw;
 pub(crate) mod screen;
-pub(crate) mod zrle;
+mod tight;
+mod zrle;
 
 use capture::{Point, Rect, Size};
 

@@ -1,23 +1,9 @@
-//! What the client says: RFC 6143 section 7.5, and the encodings it offers.
+//! What the client says: RFC 6143 section 7.5.
 
 use capture::{Rect, pixels::PixelFormat};
 
 /// `ClientInit` with the shared flag set: others keep their connections.
 pub(crate) const CLIENT_INIT: [u8; 1] = [1];
-
-/// Encoding numbers, RFC 6143 section 7.6 and the community's registry (rfbproto).
-pub(crate) mod encoding {
-    pub(crate) const RAW: i32 = 0;
-    pub(crate) const ZRLE: i32 = 16;
-    pub(crate) const DESKTOP_SIZE: i32 = -223;
-    pub(crate) const LAST_RECT: i32 = -224;
-    pub(crate) const CURSOR: i32 = -239;
-    pub(crate) const EXTENDED_DESKTOP_SIZE: i32 = -308;
-
-    /// Offered always, the most wanted first. `CopyRect` is not: a widespread server drifts with it.
-    pub(super) const OFFERED: [i32; 5] =
-        [ZRLE, RAW, LAST_RECT, EXTENDED_DESKTOP_SIZE, DESKTOP_SIZE];
-}
 
 /// `SetPixelFormat`.
 pub(crate) fn set_pixel_format(format: PixelFormat) -> Vec<u8> {
@@ -26,14 +12,13 @@ pub(crate) fn set_pixel_format(format: PixelFormat) -> Vec<u8> {
     message
 }
 
-/// `SetEncodings`, with the cursor pseudo-encoding if wanted.
-pub(crate) fn set_encodings(cursor: bool) -> Vec<u8> {
-    let cursor = cursor.then_some(encoding::CURSOR);
-    let encodings: Vec<i32> = encoding::OFFERED.into_iter().chain(cursor).collect();
+/// `SetEncodings`, the most wanted first.
+pub(crate) fn set_encodings(encodings: &[i32]) -> Vec<u8> {
     let count = u16::try_from(encodings.len()).unwrap_or(u16::MAX);
+    let encodings = encodings.iter().take(count.into());
     let mut message = vec![2, 0];
     message.extend(count.to_be_bytes());
-    message.extend(encodings.into_iter().flat_map(i32::to_be_bytes));
+    message.extend(encodings.flat_map(|encoding| encoding.to_be_bytes()));
     message
 }
 
@@ -52,9 +37,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cursor_is_offered_only_when_wanted() {
-        assert_eq!(set_encodings(false).len(), 4 + 4 * 5);
-        assert!(set_encodings(true).ends_with(&(-239_i32).to_be_bytes()));
+    fn encodings_are_counted_and_signed() {
+        let message = set_encodings(&[16, -239]);
+        assert_eq!(message, [2, 0, 0, 2, 0, 0, 0, 16, 0xff, 0xff, 0xff, 17]);
     }
 
     #[test]

@@ -6,13 +6,14 @@ use capture::{Framebuffer, pixels::PixelFormat, source::SourceEvent};
 
 use crate::{
     auth::Password,
+    encoding::{self, Encoding},
     error::Error,
     handshake::{Desktop, Handshake, Progress},
     input::Input,
     limits,
     pace::Ask,
     request,
-    stream::{Output, Stream},
+    stream::{Output, Stream, Terms},
     update::FIRST_PIXEL,
 };
 
@@ -21,6 +22,10 @@ use crate::{
 pub struct Config {
     /// The VNC password, if there is one.
     pub password: Option<Password>,
+    /// The encodings to ask for, the most wanted first. Others but raw are refused.
+    pub encodings: Vec<Encoding>,
+    /// How pixels are to come; `None` takes them as the server has them.
+    pub pixel_format: Option<PixelFormat>,
     /// Ask for the pointer's shape instead of having it painted into the picture.
     ///
     /// Off by default: a client that only watches is never told where the pointer *is*, and a
@@ -34,6 +39,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             password: None,
+            encodings: Encoding::EXACT.into(),
+            pixel_format: Some(PixelFormat::BGRX),
             cursor: false,
             proof_every_ms: 1000,
         }
@@ -157,12 +164,24 @@ impl Session {
     ) -> Result<(), Error> {
         let size = desktop.size;
         framebuffer.resize(size)?;
-        self.out
-            .extend(request::set_pixel_format(PixelFormat::BGRX));
-        self.out.extend(request::set_encodings(self.config.cursor));
+        let format = match self.config.pixel_format {
+            Some(format) => {
+                self.out.extend(request::set_pixel_format(format));
+                format
+            }
+            None => PixelFormat::parse(&desktop.pixel_format)?,
+        };
+        let offered = encoding::offer(&self.config.encodings, self.config.cursor);
+        self.out.extend(request::set_encodings(&offered));
         self.out.extend(request::update(false, size.rect()));
-        let stream = Stream::new(size, self.config.proof_every_ms, now_ms);
-        self.state = State::Streaming(Box::new(stream));
+        let terms = Terms {
+            size,
+            name: desktop.name.clone(),
+            format,
+            offered,
+            proof_every_ms: self.config.proof_every_ms,
+        };
+        self.state = State::Streaming(Box::new(Stream::new(terms, now_ms)?));
         self.events.push_back(SourceEvent::Start {
             size,
             server_name: desktop.name,
@@ -244,6 +263,18 @@ impl Session {
         }
     }
 
+    /// Asks for proof of the picture at once instead of when it is due, as before a stop. An
+    /// update not yet consumed counts as consumed: proof is of all there is to show. Does nothing
+    /// while an answer is owed already; when it comes, it is the proof.
+    pub fn request_proof(&mut self, now_ms: u64) {
+        self.request_update(now_ms);
+        if let State::Streaming(stream) = &mut self.state
+            && let Some(ask) = stream.pace.request_proof(now_ms)
+        {
+            self.ask(ask);
+        }
+    }
+
     /// Says that the peer has closed the connection, and gives back what that means here.
     pub fn handle_close(&mut self) -> Error {
         let inside_message = self.is_inside_message();
@@ -309,6 +340,16 @@ impl Session {
         };
         let from_ms = stream.pace.stalled_from_ms(self.last_byte_ms);
         from_ms.is_some_and(|from| from <= now_ms)
+    }
+
+    /// The name that the server now gives the desktop: hostile text, bounded, not escaped. `None`
+    /// before the start and after the end.
+    #[must_use]
+    pub fn server_name(&self) -> Option<&str> {
+        match &self.state {
+            State::Streaming(stream) => Some(stream.name()),
+            State::Handshake(_) | State::Failed(_) => None,
+        }
     }
 
     /// Bytes received so far.

@@ -1,23 +1,24 @@
 //! Everything after the handshake: the server's messages (RFC 6143 section 7.6) and the
 //! rectangles of its updates, painted as they arrive.
 
+mod notice;
+
 use std::collections::VecDeque;
 
-use capture::{Damage, Framebuffer, Rect, Size, source::SourceEvent};
+use capture::{Damage, Framebuffer, Rect, Size, pixels::PixelFormat, source::SourceEvent};
 
+use self::notice::cursor_kind;
 use crate::{
     budget::Budget,
+    encoding,
     error::Error,
     input::Input,
     limits,
     pace::{Brought, Pace},
     rect::{
-        HEAD_BYTES, Head, cursor,
-        raw::Raw,
-        screen,
-        zrle::{Decoder, Zrle},
+        HEAD_BYTES, Head,
+        painter::{Painter, Pixels},
     },
-    request::encoding,
     update::Update,
 };
 
@@ -28,10 +29,8 @@ enum Expect {
     Message,
     /// A rectangle's head, or the end of the update when none is left.
     Rect,
-    /// Pixels of a raw rectangle.
-    Raw(Raw, Rect),
-    /// Compressed tiles.
-    Zrle(Zrle, Rect),
+    /// The rest of a rectangle of pixels.
+    Pixels(Pixels),
     /// The rest of something read past, and the event that then reports it.
     Skip(usize, Option<SourceEvent>),
 }
@@ -42,33 +41,56 @@ pub(crate) struct Output<'a> {
     pub(crate) events: &'a mut VecDeque<SourceEvent>,
 }
 
+/// What was agreed on before the first message.
+pub(crate) struct Terms {
+    /// The desktop's size and name.
+    pub(crate) size: Size,
+    pub(crate) name: String,
+    /// How its pixels come, and in which encodings they may.
+    pub(crate) format: PixelFormat,
+    pub(crate) offered: Vec<i32>,
+    /// How long the picture may go unproven.
+    pub(crate) proof_every_ms: u64,
+}
+
 /// A connection past its handshake.
 pub(crate) struct Stream {
     expect: Expect,
     size: Size,
+    name: String,
+    offered: Vec<i32>,
     update: Update,
-    decoder: Decoder,
+    painter: Painter,
     pixels: Budget,
     resizes: Budget,
     pub(crate) pace: Pace,
 }
 
 impl Stream {
-    /// A connection to a desktop of `size` that has just asked for the whole picture.
-    pub(crate) fn new(size: Size, proof_every_ms: u64, now_ms: u64) -> Self {
-        Self {
+    /// A connection that has just asked for the whole picture.
+    ///
+    /// # Errors
+    /// When pixels cannot come in the format agreed on.
+    pub(crate) fn new(terms: Terms, now_ms: u64) -> Result<Self, Error> {
+        Ok(Self {
             expect: Expect::Message,
-            size,
+            painter: Painter::new(terms.size, terms.format)?,
+            size: terms.size,
+            name: terms.name,
+            offered: terms.offered,
             update: Update::default(),
-            decoder: Decoder::new(),
             pixels: Budget::new(limits::PIXELS_PER_S, limits::PIXEL_WINDOW_S, now_ms),
             resizes: Budget::new(limits::RESIZES_PER_S, 1, now_ms),
-            pace: Pace::new(proof_every_ms, now_ms),
-        }
+            pace: Pace::new(terms.proof_every_ms, now_ms),
+        })
     }
 
     pub(crate) const fn size(&self) -> Size {
         self.size
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) const fn between_messages(&self) -> bool {
@@ -83,20 +105,16 @@ impl Stream {
         output: &mut Output<'_>,
     ) -> Result<bool, Error> {
         match &mut self.expect {
-            Expect::Message => self.message(input, output),
+            Expect::Message => self.message(now_ms, input, output),
             Expect::Rect if self.update.rects_left == 0 => {
                 self.finish_update(now_ms, output);
                 Ok(true)
             }
             Expect::Rect => self.rect(now_ms, input, output),
-            Expect::Raw(raw, rect) => {
-                let done = raw.paint(input, output.framebuffer);
-                let rect = *rect;
-                Ok(done && self.rect_done(rect))
-            }
-            Expect::Zrle(zrle, rect) => {
-                let done = self.decoder.paint(zrle, input, output.framebuffer)?;
-                let rect = *rect;
+            Expect::Pixels(pixels) => {
+                let framebuffer = &mut *output.framebuffer;
+                let done = self.painter.paint(pixels, self.size, input, framebuffer)?;
+                let rect = pixels.rect;
                 Ok(done && self.rect_done(rect))
             }
             Expect::Skip(left, event) => {
@@ -113,13 +131,18 @@ impl Stream {
         }
     }
 
-    fn message(&mut self, input: &mut Input<'_>, output: &mut Output<'_>) -> Result<bool, Error> {
+    fn message(
+        &mut self,
+        now_ms: u64,
+        input: &mut Input<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<bool, Error> {
         let Some([kind]) = input.peek_array() else {
             return Ok(false);
         };
         match kind {
             0 => Ok(self.framebuffer_update(input, output.framebuffer)),
-            1 => Ok(self.colour_map_entries(input)),
+            1 => self.colour_map_entries(now_ms, input, output),
             2 => {
                 input.consume(1);
                 // A bell takes one byte on the wire; a burst of them is still one bell.
@@ -142,14 +165,41 @@ impl Stream {
         true
     }
 
-    /// `SetColourMapEntries` says nothing about true colour, yet some servers send it.
-    fn colour_map_entries(&mut self, input: &mut Input<'_>) -> bool {
-        let Some([_, _, _, _, n0, n1]) = input.take_array() else {
-            return false;
+    /// `SetColourMapEntries`: a picture of indices changes its colours at once. True colour has no
+    /// map, yet some servers send one.
+    fn colour_map_entries(
+        &mut self,
+        now_ms: u64,
+        input: &mut Input<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<bool, Error> {
+        let Some([_, _, f0, f1, n0, n1]) = input.peek_array() else {
+            return Ok(false);
         };
-        let entries = usize::from(u16::from_be_bytes([n0, n1]));
-        self.expect = Expect::Skip(entries.saturating_mul(6), None);
-        true
+        let entries = usize::from(u16::from_be_bytes([n0, n1])).saturating_mul(6);
+        let Some(map) = self.painter.map_mut() else {
+            input.consume(6);
+            self.expect = Expect::Skip(entries, None);
+            return Ok(true);
+        };
+        let whole = entries.saturating_add(6);
+        let Some(message) = input.peek(whole) else {
+            return Ok(false);
+        };
+        let first = u16::from_be_bytes([f0, f1]);
+        if map.set(first, message.get(6..).unwrap_or_default()) {
+            if !self.pixels.spend(now_ms, self.size.area_px()) {
+                return Err(Error::PixelBudget);
+            }
+            map.repaint(output.framebuffer);
+            // Before the first picture there is nothing to report.
+            if self.pace.last_proof_ms().is_some() {
+                let damage = Damage::of(self.size.rect());
+                output.events.push_back(SourceEvent::Update { damage });
+            }
+        }
+        input.consume(whole);
+        Ok(true)
     }
 
     fn server_cut_text(
@@ -199,23 +249,10 @@ impl Stream {
         let Some(head) = Head::peek(input) else {
             return Ok(false);
         };
+        if let Some(kind) = cursor_kind(head.encoding) {
+            return self.cursor(kind, head, input, output);
+        }
         match head.encoding {
-            encoding::RAW => {
-                let rect = self.admit(now_ms, head)?;
-                input.consume(HEAD_BYTES);
-                self.expect = Expect::Raw(Raw::new(rect), rect);
-                Ok(true)
-            }
-            encoding::ZRLE => {
-                let Some([.., l0, l1, l2, l3]) = input.peek_array::<{ HEAD_BYTES + 4 }>() else {
-                    return Ok(false);
-                };
-                let rect = self.admit(now_ms, head)?;
-                let zrle = Zrle::new(rect, u32::from_be_bytes([l0, l1, l2, l3]))?;
-                input.consume(HEAD_BYTES + 4);
-                self.expect = Expect::Zrle(zrle, rect);
-                Ok(true)
-            }
             encoding::LAST_RECT => {
                 input.consume(HEAD_BYTES);
                 self.update.rects_left = 0;
@@ -229,7 +266,15 @@ impl Stream {
             encoding::EXTENDED_DESKTOP_SIZE => {
                 self.extended_desktop_size(now_ms, head, input, output)
             }
-            encoding::CURSOR => self.cursor(head, input, output),
+            encoding::DESKTOP_NAME => self.desktop_name(input),
+            encoding if encoding == encoding::RAW || self.offered.contains(&encoding) => {
+                let rect = self.admit(now_ms, head)?;
+                let pixels = Pixels::new(rect, encoding);
+                let pixels = pixels.ok_or(Error::UnknownEncoding { encoding })?;
+                input.consume(HEAD_BYTES);
+                self.expect = Expect::Pixels(pixels);
+                Ok(true)
+            }
             encoding => Err(Error::UnknownEncoding { encoding }),
         }
     }
@@ -248,65 +293,6 @@ impl Stream {
         self.update.rect_done(painted);
         self.expect = Expect::Rect;
         true
-    }
-
-    fn extended_desktop_size(
-        &mut self,
-        now_ms: u64,
-        head: Head,
-        input: &mut Input<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<bool, Error> {
-        let list_head = input.peek_array::<{ HEAD_BYTES + screen::LIST_HEAD_BYTES }>();
-        let Some([.., screens, _, _, _]) = list_head else {
-            return Ok(false);
-        };
-        let len = HEAD_BYTES.saturating_add(screen::list_bytes(screens));
-        if input.peek(len).is_none() {
-            return Ok(false);
-        }
-        input.consume(len);
-        let (reason, result) = head.reason_and_result();
-        if let Some(size) = screen::announced(reason, result, head.size()) {
-            self.resize(now_ms, size, output)?;
-        }
-        Ok(self.rect_done(Rect::default()))
-    }
-
-    /// Servers repeat the size they have; only another one is a change.
-    fn resize(&mut self, now_ms: u64, size: Size, output: &mut Output<'_>) -> Result<(), Error> {
-        if size == self.size {
-            return Ok(());
-        }
-        if !self.resizes.spend(now_ms, 1) {
-            return Err(Error::ResizeBudget);
-        }
-        output.framebuffer.resize(size)?;
-        self.size = size;
-        self.update.resized(output.framebuffer);
-        self.pace.resized();
-        output.events.push_back(SourceEvent::Resize(size));
-        Ok(())
-    }
-
-    fn cursor(
-        &mut self,
-        head: Head,
-        input: &mut Input<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<bool, Error> {
-        let len = HEAD_BYTES.saturating_add(cursor::body_bytes(head.size())?);
-        let Some(body) = input.peek(len).and_then(|bytes| bytes.get(HEAD_BYTES..)) else {
-            return Ok(false);
-        };
-        if let Some(shape) = cursor::parse(head.size(), head.hot_spot(), body) {
-            output.events.push_back(SourceEvent::Cursor {
-                at: None,
-                shape: Some(shape),
-            });
-        }
-        input.consume(len);
-        Ok(self.rect_done(Rect::default()))
     }
 
     fn finish_update(&mut self, now_ms: u64, output: &mut Output<'_>) {

@@ -1,7 +1,8 @@
 //! The client against real servers, held to what the X server itself says is on the screen.
 //!
 //! Needs Xvnc, x11vnc, Xvfb, xterm, xsetroot, xdotool, xrandr, xwd and vncpasswd. Displays 60 to
-//! 69 and ports 5960 to 5969 of the loopback interface are this suite's; each test has its own.
+//! 69 and 160 to 164, with ports 5900 above, of the loopback interface are this suite's; each test has
+//! its own.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +13,7 @@
 
 mod clock;
 mod desktop;
+mod encodings;
 mod oracle;
 mod recorder;
 mod screenshot;

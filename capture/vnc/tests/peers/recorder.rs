@@ -9,7 +9,11 @@ use std::{
 use capture::{Damage, Framebuffer, Size, source::SourceEvent};
 use capture_vnc::{Config, Error, Session};
 
-use crate::{clock::Clock, desktop::Desktop, screenshot::Screenshot};
+use crate::{
+    clock::Clock,
+    desktop::Desktop,
+    screenshot::{Screenshot, Tolerance},
+};
 
 /// How long anything may take here.
 const LIMIT_MS: u64 = 20_000;
@@ -59,6 +63,11 @@ impl Recorder {
 
     /// Records until the picture is the screen's own.
     pub(crate) fn record_until_equal(&mut self, desktop: &Desktop) {
+        self.record_until_near(desktop, Tolerance::EXACT);
+    }
+
+    /// Records until no pixel is farther from the screen's own than `tolerance`.
+    pub(crate) fn record_until_near(&mut self, desktop: &Desktop, tolerance: Tolerance) {
         let end_ms = self.now_ms() + LIMIT_MS;
         loop {
             let shown = Screenshot::take(desktop);
@@ -67,7 +76,7 @@ impl Recorder {
                 recorder.session.last_proof_ms() > Some(proven_ms)
             })
             .unwrap();
-            let differing = shown.differing_px(&self.screen);
+            let differing = shown.distant_px(&self.screen, tolerance);
             if differing == Some(0) && shown.colours() > 5 {
                 return;
             }

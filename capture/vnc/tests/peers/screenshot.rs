@@ -8,6 +8,19 @@ use crate::desktop::Desktop;
 /// corner, and this much there is left out.
 const POINTER_PX: u32 = 40;
 
+/// How far a pixel may be from the screen's, in 256ths of each of red, green and blue.
+#[derive(Clone, Copy)]
+pub(crate) struct Tolerance(pub(crate) [u32; 3]);
+
+impl Tolerance {
+    pub(crate) const EXACT: Self = Self([0; 3]);
+
+    /// Half a step of channels that count to `max`.
+    pub(crate) fn half_a_step(max: [u16; 3]) -> Self {
+        Self(max.map(|max| 255_u32.div_ceil(2 * u32::from(max))))
+    }
+}
+
 /// A dump of the root window.
 pub(crate) struct Screenshot {
     pub(crate) size: Size,
@@ -47,6 +60,11 @@ impl Screenshot {
 
     /// What of `screen` differs, in pixels, away from the pointer; `None` when the sizes differ.
     pub(crate) fn differing_px(&self, screen: &Framebuffer) -> Option<u64> {
+        self.distant_px(screen, Tolerance::EXACT)
+    }
+
+    /// As [`differing_px`](Self::differing_px), of pixels farther away than `tolerance`.
+    pub(crate) fn distant_px(&self, screen: &Framebuffer, tolerance: Tolerance) -> Option<u64> {
         if screen.size() != self.size {
             return None;
         }
@@ -57,14 +75,17 @@ impl Screenshot {
             for (x, &[b, g, r, _]) in (0..w).zip(row) {
                 let at_pointer = x + POINTER_PX >= w && y + POINTER_PX >= h;
                 let [b, g, r] = [b, g, r].map(u32::from);
-                let seen = match self.depth {
-                    24 => r << 16 | g << 8 | b,
-                    16 => r >> 3 << 11 | g >> 2 << 5 | b >> 3,
+                let shown = self.value(x as usize, y as usize);
+                let near = match self.depth {
+                    24 => {
+                        let shown = [16, 8, 0].map(|shift| shown >> shift & 0xff);
+                        let channels = [r, g, b].into_iter().zip(shown).zip(tolerance.0);
+                        { channels }.all(|((seen, shown), most)| seen.abs_diff(shown) <= most)
+                    }
+                    16 => r >> 3 << 11 | g >> 2 << 5 | b >> 3 == shown & 0xffff,
                     depth => panic!("no rule for depth {depth}"),
                 };
-                let shown = self.value(x as usize, y as usize);
-                let mask = if self.depth == 24 { 0xff_ffff } else { 0xffff };
-                if !at_pointer && seen != shown & mask {
+                if !at_pointer && !near {
                     differing += 1;
                 }
             }

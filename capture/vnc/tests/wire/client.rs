@@ -26,7 +26,11 @@ impl Client {
 
     /// Connected to a desktop of `size` whose handshake is over and forgotten.
     pub(crate) fn connected(size: Size) -> Self {
-        let mut client = Self::new(Config::default());
+        Self::connected_with(Config::default(), size)
+    }
+
+    pub(crate) fn connected_with(config: Config, size: Size) -> Self {
+        let mut client = Self::new(config);
         client.hear(&server::opening(size)).unwrap();
         client.events();
         client.sent();
@@ -57,6 +61,11 @@ impl Client {
     /// The caller has consumed an update.
     pub(crate) fn request(&mut self) {
         self.session.request_update(self.now_ms);
+        self.drain();
+    }
+
+    pub(crate) fn request_proof(&mut self) {
+        self.session.request_proof(self.now_ms);
         self.drain();
     }
 

@@ -100,7 +100,7 @@ fn a_desktop_is_asked_for_whole_in_bgrx() {
     let whole = [3, 0, 0, 0, 0, 0, 1, 64, 0, 200];
     assert!(sent.ends_with(&whole), "{sent:?}");
     let encodings_at = 12 + 1 + 1 + 20;
-    assert_eq!(sent[encodings_at..encodings_at + 4], [2, 0, 0, 5]);
+    assert_eq!(sent[encodings_at..encodings_at + 4], [2, 0, 0, 8]);
 }
 
 #[test]

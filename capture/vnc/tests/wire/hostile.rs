@@ -103,7 +103,7 @@ fn a_zlib_bomb_is_stopped_at_the_last_tile() {
     assert!(compressed.len() < 60_000, "{}", compressed.len());
     check(
         &update(&[zrle_of(area, &compressed)]),
-        &Error::TilesExceeded,
+        &Error::PixelsExceeded,
     );
 }
 
@@ -112,14 +112,14 @@ fn tiles_must_fill_their_rectangle_exactly() {
     let area = Rect::new(0, 0, 128, 64);
     let tile = [1, 1, 2, 3];
     let zrle = |data: &[u8]| update(&[Zlib::new().zrle(area, data)]);
-    check(&zrle(&tile), &Error::TilesMissing);
-    check(&zrle(&[tile, tile, tile].concat()), &Error::TilesExceeded);
+    check(&zrle(&tile), &Error::PixelsMissing);
+    check(&zrle(&[tile, tile, tile].concat()), &Error::PixelsExceeded);
     check(
         &zrle(&[tile, [1, 1, 2, 3]].concat()[..7]),
-        &Error::TilesMissing,
+        &Error::PixelsMissing,
     );
     check(&zrle(&[99]), &Error::TileSubencoding { subencoding: 99 });
-    check(&update(&[zrle_of(area, &[])]), &Error::TilesMissing);
+    check(&update(&[zrle_of(area, &[])]), &Error::PixelsMissing);
 }
 
 #[test]

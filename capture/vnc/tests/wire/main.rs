@@ -8,6 +8,8 @@
 )]
 
 mod client;
+mod encodings;
+mod formats;
 mod handshake;
 mod hostile;
 mod pictures;

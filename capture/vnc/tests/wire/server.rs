@@ -1,16 +1,22 @@
 //! What servers say, written out byte by byte (RFC 6143).
 
-use capture::{Rect, Size};
+use capture::{Rect, Size, pixels::PixelFormat};
 use miniz_oxide::{
     DataFormat, MZFlush,
     deflate::{core::CompressorOxide, stream::deflate},
 };
 
 pub(crate) const RAW: i32 = 0;
+pub(crate) const COPY_RECT: i32 = 1;
+pub(crate) const HEXTILE: i32 = 5;
+pub(crate) const TIGHT: i32 = 7;
 pub(crate) const ZRLE: i32 = 16;
 pub(crate) const DESKTOP_SIZE: i32 = -223;
 pub(crate) const LAST_RECT: i32 = -224;
 pub(crate) const CURSOR: i32 = -239;
+pub(crate) const X_CURSOR: i32 = -240;
+pub(crate) const DESKTOP_NAME: i32 = -307;
+pub(crate) const CURSOR_WITH_ALPHA: i32 = -314;
 pub(crate) const EXTENDED_DESKTOP_SIZE: i32 = -308;
 
 /// The bytes of several parts.
@@ -36,14 +42,22 @@ pub(crate) fn server_init(size: Size, name: &str) -> Vec<u8> {
 }
 
 pub(crate) fn server_init_head(size: Size, name_len: u32) -> Vec<u8> {
-    // An 8-bit palette: none of it may matter.
-    let pixel_format = [8, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    // An impossible format: none of it may matter to a client that sets its own.
+    let pixel_format = [7, 8, 0, 1, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 0, 0];
     all(&[
         &short(size.w),
         &short(size.h),
         &pixel_format,
         &name_len.to_be_bytes(),
     ])
+}
+
+/// As [`opening`], of a server whose own pixels are of `format`.
+pub(crate) fn opening_as(size: Size, format: PixelFormat) -> Vec<u8> {
+    let mut opening = opening(size);
+    let format_at = opening.len() - "desk".len() - 4 - 16;
+    opening[format_at..format_at + 16].copy_from_slice(&format.to_bytes());
+    opening
 }
 
 fn short(value: u32) -> [u8; 2] {
@@ -122,6 +136,27 @@ impl Zlib {
 pub(crate) fn zrle_of(area: Rect, compressed: &[u8]) -> Vec<u8> {
     let len = u32::try_from(compressed.len()).unwrap().to_be_bytes();
     rect(area, ZRLE, &all(&[&len, compressed]))
+}
+
+/// A Tight rectangle: its control byte, what the filter says first, and filtered pixels, which
+/// are compressed unless they are too few.
+pub(crate) fn tight(zlib: &mut Zlib, area: Rect, head: &[u8], filtered: &[u8]) -> Vec<u8> {
+    let body = if filtered.len() < 12 {
+        filtered.to_vec()
+    } else {
+        let compressed = zlib.compress(filtered);
+        all(&[&compact_length(compressed.len()), &compressed])
+    };
+    rect(area, TIGHT, &all(&[head, &body]))
+}
+
+pub(crate) fn compact_length(len: usize) -> Vec<u8> {
+    let byte = |value: usize| u8::try_from(value & 0xff).unwrap();
+    match len {
+        0..0x80 => vec![byte(len)],
+        0x80..0x4000 => vec![byte(len) | 0x80, byte(len >> 7)],
+        _ => vec![byte(len) | 0x80, byte(len >> 7) | 0x80, byte(len >> 14)],
+    }
 }
 
 /// How many tiles a rectangle has.

@@ -53,6 +53,35 @@ fn a_still_picture_is_proven_each_second() {
 }
 
 #[test]
+fn a_proof_may_be_asked_for_before_it_is_due() {
+    let mut client = waiting();
+    client.wait_until(300).unwrap();
+    client.request_proof();
+    client.request_proof();
+    assert_eq!(client.sent(), FIRST_PIXEL);
+    client.hear(&first_pixel()).unwrap();
+    assert_eq!(client.events(), [SourceEvent::Proof]);
+    assert_eq!(client.session.last_proof_ms(), Some(300));
+}
+
+#[test]
+fn a_proof_asked_for_with_an_update_in_hand_is_of_all_there_is() {
+    let mut client = waiting();
+    client.hear(&update(&[raw(SIZE.rect(), GREY)])).unwrap();
+    client.request_proof();
+    assert_eq!(client.sent(), [CHANGES, FIRST_PIXEL].concat());
+}
+
+#[test]
+fn the_first_picture_is_the_proof_asked_for_before_it() {
+    let mut client = Client::connected(SIZE);
+    client.request_proof();
+    assert!(client.sent().is_empty());
+    client.hear(&update(&[raw(SIZE.rect(), GREY)])).unwrap();
+    assert_eq!(client.session.last_proof_ms(), Some(0));
+}
+
+#[test]
 fn changes_that_come_with_the_pixel_are_an_update_too() {
     let mut client = waiting();
     client.wait_until(1000).unwrap();

@@ -1,19 +1,15 @@
 //! One ZRLE tile: its subencoding byte, then pixels, palette and runs as that says.
 //!
-//! Pixels are `CPIXEL`s: of a BGRX pixel the three bytes that carry colour.
+//! Pixels are `CPIXEL`s, as the connection's layout has them.
 
-use capture::framebuffer::BYTES_PER_PX;
+use crate::{
+    error::Error,
+    layout::{Layout, Pixel},
+};
 
-use crate::error::Error;
-
-type Pixel = [u8; BYTES_PER_PX];
-
-/// Bytes of a pixel on the wire.
-const CPIXEL_BYTES: usize = 3;
-
-/// The longest tile there is: each pixel a run of its own. No run can be written in two ways, so
-/// nothing valid is longer.
-pub(super) const MAX_BYTES: usize = 1 + 64 * 64 * (CPIXEL_BYTES + 1);
+/// The longest tile there is: each pixel, of four bytes at most, a run of its own. No run can be
+/// written in two ways, so nothing valid is longer.
+pub(super) const MAX_BYTES: usize = 1 + 64 * 64 * (4 + 1);
 
 /// Decodes the tile at the start of `bytes` into `tile`, rows of `w` pixels; gives back the bytes
 /// after it, or `None` when the tile is not there whole (`tile` is then half painted).
@@ -21,6 +17,7 @@ pub(super) const MAX_BYTES: usize = 1 + 64 * 64 * (CPIXEL_BYTES + 1);
 /// # Errors
 /// When no encoder could have written it.
 pub(super) fn decode<'a>(
+    layout: &Layout,
     bytes: &'a [u8],
     w: usize,
     tile: &mut [Pixel],
@@ -29,17 +26,20 @@ pub(super) fn decode<'a>(
         return Ok(None);
     };
     match subencoding {
-        0 => Ok(raw(rest, tile)),
-        1 => Ok(solid(rest, tile)),
+        0 => Ok(raw(layout, rest, tile)),
+        1 => Ok(solid(layout, rest, tile)),
         2..=16 => {
-            let Some((palette, rest)) = Palette::read(rest, usize::from(subencoding)) else {
+            let Some((palette, rest)) = Palette::read(layout, rest, usize::from(subencoding))
+            else {
                 return Ok(None);
             };
             packed(rest, &palette, w, tile)
         }
-        128 => plain_runs(rest, tile),
+        128 => plain_runs(layout, rest, tile),
         130..=255 => {
-            let Some((palette, rest)) = Palette::read(rest, usize::from(subencoding & 0x7f)) else {
+            let Some((palette, rest)) =
+                Palette::read(layout, rest, usize::from(subencoding & 0x7f))
+            else {
                 return Ok(None);
             };
             palette_runs(rest, &palette, tile)
@@ -48,24 +48,16 @@ pub(super) fn decode<'a>(
     }
 }
 
-fn raw<'a>(bytes: &'a [u8], tile: &mut [Pixel]) -> Option<&'a [u8]> {
-    let (pixels, rest) = bytes.split_at_checked(tile.len().checked_mul(CPIXEL_BYTES)?)?;
-    let (pixels, _) = pixels.as_chunks::<CPIXEL_BYTES>();
-    for (pixel, &[b, g, r]) in tile.iter_mut().zip(pixels) {
-        *pixel = [b, g, r, 0];
-    }
+fn raw<'a>(layout: &Layout, bytes: &'a [u8], tile: &mut [Pixel]) -> Option<&'a [u8]> {
+    let (pixels, rest) = bytes.split_at_checked(tile.len().checked_mul(layout.bytes())?)?;
+    layout.read(pixels, tile);
     Some(rest)
 }
 
-fn solid<'a>(bytes: &'a [u8], tile: &mut [Pixel]) -> Option<&'a [u8]> {
-    let (colour, rest) = split_pixel(bytes)?;
+fn solid<'a>(layout: &Layout, bytes: &'a [u8], tile: &mut [Pixel]) -> Option<&'a [u8]> {
+    let (colour, rest) = layout.split(bytes)?;
     tile.fill(colour);
     Some(rest)
-}
-
-fn split_pixel(bytes: &[u8]) -> Option<(Pixel, &[u8])> {
-    let (&[b, g, r], rest) = bytes.split_first_chunk()?;
-    Some(([b, g, r, 0], rest))
 }
 
 /// The colours a tile counts through. An index is seven bits at most, so the lookup needs no
@@ -76,13 +68,10 @@ struct Palette {
 }
 
 impl Palette {
-    fn read(bytes: &[u8], len: usize) -> Option<(Self, &[u8])> {
-        let (wire, rest) = bytes.split_at_checked(len.checked_mul(CPIXEL_BYTES)?)?;
-        let mut colours = [[0; BYTES_PER_PX]; 128];
-        let (wire, _) = wire.as_chunks::<CPIXEL_BYTES>();
-        for (colour, &[b, g, r]) in colours.iter_mut().zip(wire) {
-            *colour = [b, g, r, 0];
-        }
+    fn read<'a>(layout: &Layout, bytes: &'a [u8], len: usize) -> Option<(Self, &'a [u8])> {
+        let (wire, rest) = bytes.split_at_checked(len.checked_mul(layout.bytes())?)?;
+        let mut colours = [Pixel::default(); 128];
+        layout.read(wire, &mut colours);
         Some((Self { colours, len }, rest))
     }
 
@@ -91,7 +80,7 @@ impl Palette {
             .get(usize::from(index))
             .filter(|_| usize::from(index) < self.len)
             .copied()
-            .ok_or(Error::TilePalette {
+            .ok_or(Error::PaletteIndex {
                 index,
                 len: self.len,
             })
@@ -131,9 +120,13 @@ fn packed<'a>(
     Ok(Some(rest))
 }
 
-fn plain_runs<'a>(mut bytes: &'a [u8], mut tile: &mut [Pixel]) -> Result<Option<&'a [u8]>, Error> {
+fn plain_runs<'a>(
+    layout: &Layout,
+    mut bytes: &'a [u8],
+    mut tile: &mut [Pixel],
+) -> Result<Option<&'a [u8]>, Error> {
     while !tile.is_empty() {
-        let Some((colour, after)) = split_pixel(bytes) else {
+        let Some((colour, after)) = layout.split(bytes) else {
             return Ok(None);
         };
         let Some((len, after)) = split_run(after) else {
@@ -191,7 +184,10 @@ fn fill_run(tile: &mut [Pixel], colour: Pixel, len: usize) -> Result<&mut [Pixel
 
 #[cfg(test)]
 mod tests {
+    use capture::pixels::PixelFormat;
+
     use super::*;
+    use crate::layout::Layouts;
 
     const RED: [u8; 3] = [0, 0, 255];
     const BLUE: [u8; 3] = [255, 0, 0];
@@ -199,12 +195,18 @@ mod tests {
     /// Decodes `wire` as a tile of `w` by `h`, and each of its beginnings as incomplete; the red
     /// pixels are shown as `R`, blue as `B`, others as `.`.
     fn check(w: usize, h: usize, wire: &[u8], expected: &str) {
-        let mut tile = vec![[9; BYTES_PER_PX]; w * h];
+        let layout = &Layouts::new(PixelFormat::BGRX).unwrap().compact;
+        let mut tile = vec![[9; 4]; w * h];
         for cut in 0..wire.len() {
-            assert_eq!(decode(&wire[..cut], w, &mut tile), Ok(None), "cut at {cut}");
+            assert_eq!(
+                decode(layout, &wire[..cut], w, &mut tile),
+                Ok(None),
+                "cut at {cut}"
+            );
         }
         let with_more = [wire, &[77]].concat();
-        assert_eq!(decode(&with_more, w, &mut tile), Ok(Some([77].as_slice())));
+        let rest = decode(layout, &with_more, w, &mut tile);
+        assert_eq!(rest, Ok(Some([77].as_slice())));
         let shown: String = tile
             .iter()
             .map(|pixel| match pixel {
@@ -261,8 +263,9 @@ mod tests {
     }
 
     fn refuse(w: usize, h: usize, wire: &[u8], expected: Error) {
-        let mut tile = vec![[0; BYTES_PER_PX]; w * h];
-        assert_eq!(decode(wire, w, &mut tile), Err(expected));
+        let layout = &Layouts::new(PixelFormat::BGRX).unwrap().compact;
+        let mut tile = vec![[0; 4]; w * h];
+        assert_eq!(decode(layout, wire, w, &mut tile), Err(expected));
     }
 
     #[test]
@@ -273,17 +276,25 @@ mod tests {
         refuse(2, 1, &wire(128, &[&RED, &[2]]), Error::TileRun);
         refuse(64, 64, &wire(128, &[&RED, &[255; 17]]), Error::TileRun);
         let outside = wire(3, &[&RED, &BLUE, &RED, &[0xff]]);
-        refuse(1, 1, &outside, Error::TilePalette { index: 3, len: 3 });
+        refuse(1, 1, &outside, Error::PaletteIndex { index: 3, len: 3 });
         let outside = wire(130, &[&RED, &BLUE, &[5]]);
-        refuse(1, 1, &outside, Error::TilePalette { index: 5, len: 2 });
+        refuse(1, 1, &outside, Error::PaletteIndex { index: 5, len: 2 });
     }
 
     #[test]
     fn the_longest_tile_is_one_run_a_pixel() {
-        let pixel = [1, 2, 3, 0];
-        let wire = wire(128, &[&pixel.repeat(64 * 64)]);
+        // Their red and blue leave no byte of these pixels out.
+        let wide = PixelFormat {
+            shift: [24, 8, 0],
+            ..PixelFormat::BGRX
+        };
+        let layout = &Layouts::new(wide).unwrap().compact;
+        let wire = wire(128, &[&[1, 2, 3, 4, 0].repeat(64 * 64)]);
         assert_eq!(wire.len(), MAX_BYTES);
-        let mut tile = vec![[0; BYTES_PER_PX]; 64 * 64];
-        assert_eq!(decode(&wire, 64, &mut tile), Ok(Some([].as_slice())));
+        let mut tile = vec![[0; 4]; 64 * 64];
+        assert_eq!(
+            decode(layout, &wire, 64, &mut tile),
+            Ok(Some([].as_slice()))
+        );
     }
 }
