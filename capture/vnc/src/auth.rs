@@ -1,11 +1,9 @@
-//! The answer to the VNC password challenge (RFC 6143 section 7.2.2).
+//! Who we say we are, and how each way of signing in proves it.
 
-use des::{
-    Des,
-    cipher::{BlockCipherEncrypt, KeyInit},
-};
+pub(crate) mod apple;
+pub(crate) mod vnc;
 
-/// A VNC password. The protocol looks at its first eight bytes only. `Debug` hides it.
+/// A password. The VNC sign-in looks at its first eight bytes only. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
@@ -15,6 +13,10 @@ impl Password {
     pub const fn new(password: String) -> Self {
         Self(password)
     }
+
+    pub(crate) const fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
 }
 
 impl std::fmt::Debug for Password {
@@ -23,59 +25,57 @@ impl std::fmt::Debug for Password {
     }
 }
 
-/// Bytes in a challenge and in its answer.
-pub(crate) const CHALLENGE_BYTES: usize = 16;
+/// Bytes that nobody can guess, of which a session makes its private key. `Debug` hides them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Random([u8; Self::BYTES]);
 
-/// Encrypts the challenge with the password as DES key.
-pub(crate) fn answer(password: &Password, challenge: [u8; CHALLENGE_BYTES]) -> Vec<u8> {
-    let mut key = [0; 8];
-    for (key, byte) in key.iter_mut().zip(password.0.bytes()) {
-        // The first implementation read each byte's bits backwards, and all followed it.
-        *key = byte.reverse_bits();
+impl Random {
+    /// A private key and the padding around a user's name and password.
+    pub const BYTES: usize = apple::SECRET_BYTES + apple::CREDENTIALS_BYTES;
+
+    /// Bytes of the operating system's generator, drawn for this connection alone.
+    #[must_use]
+    pub const fn new(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
     }
-    let cipher = Des::new(&key.into());
-    let (blocks, _) = challenge.as_chunks::<8>();
-    blocks
-        .iter()
-        .flat_map(|&block| {
-            let mut block = block.into();
-            cipher.encrypt_block(&mut block);
-            block.0
-        })
-        .collect()
+}
+
+impl std::fmt::Debug for Random {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Random(…)")
+    }
+}
+
+/// What a session signs in with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Credentials {
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<Password>,
+    pub(crate) random: Option<Random>,
+}
+
+impl Credentials {
+    /// The user's name and password, if there are both.
+    pub(crate) fn account(&self) -> Option<(&str, &Password)> {
+        Some((self.user.as_deref()?, self.password.as_ref()?))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(password: &str, expected: &str) {
-        let challenge = [
-            0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd,
-            0xee, 0xff,
-        ];
-        let answer = answer(&Password::new(password.into()), challenge);
-        let hex: String = answer.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, expected, "{password}");
-    }
-
     #[test]
-    fn the_challenge_is_answered_as_other_clients_do() {
-        check("secret", "f19b50471f60f42298e5c0147db50e1e");
-        check("", "74f4ae777aa431e89ca4757b2414f4d7");
-    }
-
-    #[test]
-    fn only_eight_bytes_of_a_password_count() {
-        let challenge = [7; CHALLENGE_BYTES];
-        let long = Password::new("12345678 and more".into());
-        let short = Password::new("12345678".into());
-        assert_eq!(answer(&long, challenge), answer(&short, challenge));
-    }
-
-    #[test]
-    fn debug_does_not_show_the_password() {
-        let shown = format!("{:?}", Password::new("hunter2".into()));
-        assert!(!shown.contains("hunter2"));
+    fn debug_does_not_show_secrets() {
+        let credentials = Credentials {
+            user: None,
+            password: Some(Password::new("hunter2".into())),
+            random: Some(Random::new([77; Random::BYTES])),
+        };
+        let shown = format!("{credentials:?}");
+        assert!(
+            !shown.contains("hunter2") && !shown.contains("77"),
+            "{shown}"
+        );
     }
 }

@@ -18,6 +18,10 @@ pub enum Error {
 
     #[error("server asks for a password and none is configured")]
     PasswordRequired,
+    #[error("server asks for a user's name and none is configured")]
+    UserRequired,
+    #[error("user's name or password is longer than the server can take")]
+    CredentialsTooLong,
     #[error("server refused the password")]
     PasswordRefused { said: String },
     #[error("server refuses for now because of too many attempts")]
@@ -27,12 +31,29 @@ pub enum Error {
     #[error("server offers only security types {offered:?}, none of them supported")]
     SecurityUnsupported { offered: Vec<u8> },
 
+    #[error("server offers only VeNCrypt types {offered:?}, none of them supported")]
+    VencryptUnsupported { offered: Vec<u32> },
+
     #[error("peer does not speak RFB")]
     NotRfb,
     #[error("server speaks RFB {major}.{minor}, which is not supported")]
     VersionUnsupported { major: u16, minor: u16 },
     #[error("server chose security type {kind}, which was not offered to it")]
     SecurityChoice { kind: u32 },
+    #[error("server speaks VeNCrypt {major}.{minor}, which is not supported")]
+    VencryptVersion { major: u8, minor: u8 },
+    #[error("server refused the VeNCrypt type it had offered")]
+    VencryptRefused,
+    #[error("peer spoke before the connection was encrypted")]
+    UnencryptedBytes,
+    #[error("server's sign-in has keys of {key_bytes} bytes, which is not supported")]
+    AppleKeyLength { key_bytes: u16 },
+    #[error("server's sign-in has a prime that is even or too short")]
+    ApplePrime,
+    #[error("server's sign-in has the generator {generator}, which generates nothing")]
+    AppleGenerator { generator: u16 },
+    #[error("server's sign-in has a public key that gives its secret away")]
+    AppleKey,
     #[error("server sent the unknown sign-in result {code}")]
     SecurityResult { code: u32 },
     #[error(
@@ -120,6 +141,9 @@ impl Error {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::PasswordRequired
+            | Self::UserRequired
+            | Self::CredentialsTooLong
+            | Self::VencryptUnsupported { .. }
             | Self::PasswordRefused { .. }
             | Self::TooManyAttempts { .. }
             | Self::Refused { .. }
@@ -137,6 +161,13 @@ impl Error {
             Self::NotRfb
             | Self::VersionUnsupported { .. }
             | Self::SecurityChoice { .. }
+            | Self::VencryptVersion { .. }
+            | Self::VencryptRefused
+            | Self::UnencryptedBytes
+            | Self::AppleKeyLength { .. }
+            | Self::ApplePrime
+            | Self::AppleGenerator { .. }
+            | Self::AppleKey
             | Self::SecurityResult { .. }
             | Self::UnknownMessage { .. }
             | Self::UnknownEncoding { .. }

@@ -1,68 +1,28 @@
 //! From the first byte to `ServerInit`: version, security, the desktop's size and name
 //! (RFC 6143 sections 7.1–7.3).
 
+mod vencrypt;
+mod version;
+
 use capture::Size;
 
+pub use self::vencrypt::{Tls, TlsRequest};
+use self::{
+    vencrypt::{SignIn, Subtype},
+    version::Version,
+};
 use crate::{
-    auth::{self, CHALLENGE_BYTES, Password},
+    auth::{Credentials, apple, vnc},
     error::Error,
     input::Input,
     limits, request,
 };
 
-/// The versions this client speaks. Later ones in the same line are compatible, so it answers
-/// with the latest it knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Version {
-    V3_3,
-    V3_7,
-    V3_8,
-}
-
-impl Version {
-    /// Which version to speak with a server that announces `announced`.
-    ///
-    /// 3.4 to 3.6 were never published; what announces them speaks 3.3. Apple's 3.889 and what
-    /// vendors number above 3.8 or 4.0 speak 3.8 when told so.
-    fn parse(announced: [u8; 12]) -> Result<Self, Error> {
-        let Some((major, minor)) = parse_version(announced) else {
-            return Err(Error::NotRfb);
-        };
-        match (major, minor) {
-            (3, 3..=6) => Ok(Self::V3_3),
-            (3, 7) => Ok(Self::V3_7),
-            (3, 8..) | (4.., _) => Ok(Self::V3_8),
-            _ => Err(Error::VersionUnsupported { major, minor }),
-        }
-    }
-
-    const fn announcement(self) -> [u8; 12] {
-        match self {
-            Self::V3_3 => *b"RFB 003.003\n",
-            Self::V3_7 => *b"RFB 003.007\n",
-            Self::V3_8 => *b"RFB 003.008\n",
-        }
-    }
-}
-
-fn parse_version(announced: [u8; 12]) -> Option<(u16, u16)> {
-    let number = |digits: [u8; 3]| -> Option<u16> {
-        digits.iter().try_fold(0_u16, |number, digit| {
-            let digit = char::from(*digit).to_digit(10)?;
-            number
-                .checked_mul(10)?
-                .checked_add(u16::try_from(digit).ok()?)
-        })
-    };
-    let [b'R', b'F', b'B', b' ', a, b, c, b'.', d, e, f, b'\n'] = announced else {
-        return None;
-    };
-    Some((number([a, b, c])?, number([d, e, f])?))
-}
-
-/// Security types of RFC 6143.
+/// Security types of RFC 6143 and the community's registry.
 const SECURITY_NONE: u8 = 1;
 const SECURITY_VNC_PASSWORD: u8 = 2;
+const SECURITY_VENCRYPT: u8 = 19;
+const SECURITY_APPLE: u8 = 30;
 
 /// Which refusal a server is about to explain.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +53,16 @@ enum State {
     SecurityOffer,
     /// The bytes to encrypt with the password.
     Challenge,
+    /// Apple's numbers: how long they are, then they.
+    AppleHead,
+    AppleKey(apple::Head),
+    /// VeNCrypt: its version, whether ours is taken, what is on offer, whether our choice is.
+    VencryptVersion,
+    VencryptVersionTaken,
+    VencryptOffer,
+    VencryptTaken(Subtype),
+    /// The caller to encrypt the connection; the server says nothing before.
+    Upgrade(Subtype),
     /// Whether the server lets us in.
     SecurityResult,
     /// Why it does not.
@@ -111,7 +81,9 @@ enum State {
 pub(crate) struct Handshake {
     state: State,
     version: Version,
-    password: Option<Password>,
+    credentials: Credentials,
+    /// The encryption that must be agreed on.
+    tls: Option<Tls>,
     /// A password was sent, so a refusal is about it.
     password_sent: bool,
 }
@@ -135,11 +107,12 @@ pub(crate) struct Desktop {
 }
 
 impl Handshake {
-    pub(crate) const fn new(password: Option<Password>) -> Self {
+    pub(crate) const fn new(credentials: Credentials, tls: Option<Tls>) -> Self {
         Self {
             state: State::Version,
             version: Version::V3_3,
-            password,
+            credentials,
+            tls,
             password_sent: false,
         }
     }
@@ -164,6 +137,28 @@ impl Handshake {
             State::SecurityChoice => self.security_choice(input, out)?,
             State::SecurityOffer => self.security_offer(input, out)?,
             State::Challenge => self.challenge(input, out),
+            State::AppleHead => match input.take_array() {
+                Some(head) => Some(State::AppleKey(apple::Head::parse(head)?)),
+                None => None,
+            },
+            State::AppleKey(head) => self.apple_key(head, input, out)?,
+            State::VencryptVersion => vencrypt_version(input, out)?,
+            State::VencryptVersionTaken => match input.take_array() {
+                Some([0]) => Some(State::VencryptOffer),
+                Some(_) => return Err(Error::VencryptRefused),
+                None => None,
+            },
+            State::VencryptOffer => self.vencrypt_offer(input, out)?,
+            State::VencryptTaken(subtype) => match input.take_array() {
+                Some([1]) => Some(State::Upgrade(subtype)),
+                Some(_) => return Err(Error::VencryptRefused),
+                None => None,
+            },
+            // Whoever stands between could have said it, to be taken for the server later.
+            State::Upgrade(_) if !input.available(1).is_empty() => {
+                return Err(Error::UnencryptedBytes);
+            }
+            State::Upgrade(_) => None,
             State::SecurityResult => self.security_result(input, out)?,
             State::Reason(refusal) => return reason(refusal, input),
             State::ServerInit => self.server_init(input)?,
@@ -210,7 +205,7 @@ impl Handshake {
         out.extend(self.version.announcement());
         Ok(Some(match self.version {
             Version::V3_3 => State::SecurityChoice,
-            Version::V3_7 | Version::V3_8 => State::SecurityOffer,
+            Version::V3_7 | Version::V3_8 | Version::Apple => State::SecurityOffer,
         }))
     }
 
@@ -224,7 +219,9 @@ impl Handshake {
         };
         match u8::try_from(kind) {
             Ok(0) => Ok(Some(State::Reason(Refusal::Connection))),
-            Ok(kind @ (SECURITY_NONE | SECURITY_VNC_PASSWORD)) => self.enter(kind, out).map(Some),
+            Ok(kind @ (SECURITY_NONE | SECURITY_VNC_PASSWORD)) if self.tls.is_none() => {
+                self.enter(kind, out).map(Some)
+            }
             Ok(kind) => Err(Error::SecurityUnsupported {
                 offered: vec![kind],
             }),
@@ -248,32 +245,52 @@ impl Handshake {
         let Some(offered) = input.peek(len).map(|bytes| bytes.iter().skip(1)) else {
             return Ok(None);
         };
-        // A configured password is used where it can be.
-        let wanted = match self.password {
-            Some(_) => [SECURITY_VNC_PASSWORD, SECURITY_NONE],
-            None => [SECURITY_NONE, SECURITY_VNC_PASSWORD],
-        };
-        let Some(kind) = wanted
-            .into_iter()
-            .find(|kind| offered.clone().any(|offer| offer == kind))
+        let Some(&kind) = self
+            .wanted()
+            .iter()
+            .find(|kind| offered.clone().any(|offer| offer == *kind))
         else {
-            return Err(Error::SecurityUnsupported {
-                offered: offered.copied().collect(),
+            let apple = self.tls.is_none() && offered.clone().any(|offer| *offer == SECURITY_APPLE);
+            return Err(if apple && self.credentials.user.is_none() {
+                Error::UserRequired
+            } else {
+                let offered = offered.copied().collect();
+                Error::SecurityUnsupported { offered }
             });
         };
         input.consume(len);
-        if kind == SECURITY_VNC_PASSWORD && self.password.is_none() {
+        if kind == SECURITY_VNC_PASSWORD && self.credentials.password.is_none() {
             return Err(Error::PasswordRequired);
         }
         out.push(kind);
         self.enter(kind, out).map(Some)
     }
 
+    /// The security types to agree on, the most wanted first: encryption when it is asked for, and
+    /// a configured account or password where it can be used.
+    const fn wanted(&self) -> &'static [u8] {
+        let Credentials {
+            user,
+            password,
+            random,
+        } = &self.credentials;
+        match (self.tls, user, password, random) {
+            (Some(_), ..) => &[SECURITY_VENCRYPT],
+            (None, Some(_), Some(_), Some(_)) => {
+                &[SECURITY_APPLE, SECURITY_VNC_PASSWORD, SECURITY_NONE]
+            }
+            (None, _, Some(_), _) => &[SECURITY_VNC_PASSWORD, SECURITY_NONE],
+            (None, _, None, _) => &[SECURITY_NONE, SECURITY_VNC_PASSWORD],
+        }
+    }
+
     /// What follows once both sides know the security type.
     fn enter(&self, kind: u8, out: &mut Vec<u8>) -> Result<State, Error> {
-        match (kind, &self.password) {
+        match (kind, &self.credentials.password) {
             (SECURITY_VNC_PASSWORD, None) => Err(Error::PasswordRequired),
             (SECURITY_VNC_PASSWORD, Some(_)) => Ok(State::Challenge),
+            (SECURITY_APPLE, _) => Ok(State::AppleHead),
+            (SECURITY_VENCRYPT, _) => Ok(State::VencryptVersion),
             // Only 3.8 confirms that no security was agreed on.
             _ if self.version < Version::V3_8 => {
                 out.extend(request::CLIENT_INIT);
@@ -284,12 +301,86 @@ impl Handshake {
     }
 
     fn challenge(&mut self, input: &mut Input<'_>, out: &mut Vec<u8>) -> Option<State> {
-        let challenge = input.take_array::<CHALLENGE_BYTES>()?;
-        if let Some(password) = self.password.take() {
-            out.extend(auth::answer(&password, challenge));
+        let challenge = input.take_array::<{ vnc::CHALLENGE_BYTES }>()?;
+        if let Some(password) = self.credentials.password.take() {
+            out.extend(vnc::answer(&password, challenge));
             self.password_sent = true;
         }
         Some(State::SecurityResult)
+    }
+
+    fn apple_key(
+        &mut self,
+        head: apple::Head,
+        input: &mut Input<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<State>, Error> {
+        let len = head.key_bytes().saturating_mul(2);
+        let Some(numbers) = input.peek(len) else {
+            return Ok(None);
+        };
+        let (prime, public) = numbers
+            .split_at_checked(head.key_bytes())
+            .unwrap_or_default();
+        let random = self.credentials.random.take();
+        let account = self.credentials.account().zip(random.as_ref());
+        let (account, random) = account.ok_or(Error::UserRequired)?;
+        out.extend(apple::answer(head, prime, public, account, random)?);
+        input.consume(len);
+        self.password_sent = true;
+        Ok(Some(State::SecurityResult))
+    }
+
+    fn vencrypt_offer(
+        &self,
+        input: &mut Input<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<State>, Error> {
+        let Some([count]) = input.peek_array() else {
+            return Ok(None);
+        };
+        let len = usize::from(count).saturating_mul(4).saturating_add(1);
+        let Some(offered) = input.peek(len).and_then(|bytes| bytes.get(1..)) else {
+            return Ok(None);
+        };
+        let (offered, _) = offered.as_chunks();
+        let offered: Vec<u32> = offered
+            .iter()
+            .map(|&kind| u32::from_be_bytes(kind))
+            .collect();
+        input.consume(len);
+        // Entered only when encryption is asked for.
+        let tls = self.tls.unwrap_or(Tls::Certified);
+        let subtype = vencrypt::choose(&offered, tls, &self.credentials)?;
+        out.extend(subtype.number.to_be_bytes());
+        Ok(Some(State::VencryptTaken(subtype)))
+    }
+
+    /// The encryption that the caller is to begin, if it is time.
+    pub(crate) fn upgrade(&self) -> Option<TlsRequest> {
+        match self.state {
+            State::Upgrade(Subtype { anonymous, .. }) => Some(TlsRequest { anonymous }),
+            _ => None,
+        }
+    }
+
+    /// The connection is encrypted now: the sign-in follows.
+    pub(crate) fn upgraded(&mut self, out: &mut Vec<u8>) {
+        let State::Upgrade(subtype) = self.state else {
+            return;
+        };
+        self.state = match subtype.sign_in {
+            SignIn::VncPassword => State::Challenge,
+            SignIn::Nothing => State::SecurityResult,
+            SignIn::Plain => {
+                // Chosen only when there are both.
+                if let Some((user, password)) = self.credentials.account() {
+                    out.extend(vencrypt::plain(user, password.as_str()));
+                    self.password_sent = true;
+                }
+                State::SecurityResult
+            }
+        };
     }
 
     fn security_result(
@@ -311,7 +402,7 @@ impl Handshake {
             code => return Err(Error::SecurityResult { code }),
         };
         match self.version {
-            Version::V3_8 => Ok(Some(State::Reason(refusal))),
+            Version::V3_8 | Version::Apple => Ok(Some(State::Reason(refusal))),
             Version::V3_3 | Version::V3_7 => Err(refusal.error(String::new())),
         }
     }
@@ -335,6 +426,17 @@ impl Handshake {
             pixel_format,
             len,
         }))
+    }
+}
+
+fn vencrypt_version(input: &mut Input<'_>, out: &mut Vec<u8>) -> Result<Option<State>, Error> {
+    match input.take_array::<2>() {
+        Some(version) if version >= vencrypt::VERSION => {
+            out.extend(vencrypt::VERSION);
+            Ok(Some(State::VencryptVersionTaken))
+        }
+        Some([major, minor]) => Err(Error::VencryptVersion { major, minor }),
+        None => Ok(None),
     }
 }
 

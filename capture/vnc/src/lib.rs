@@ -11,6 +11,7 @@
 mod auth;
 mod budget;
 mod canvas;
+mod config;
 mod encoding;
 mod error;
 #[warn(clippy::arithmetic_side_effects)]
@@ -28,7 +29,9 @@ mod session;
 mod stream;
 mod update;
 
-pub use auth::Password;
+pub use auth::{Password, Random};
+pub use config::Config;
 pub use encoding::Encoding;
 pub use error::{Error, ErrorKind};
-pub use session::{Config, Session};
+pub use handshake::{Tls, TlsRequest};
+pub use session::Session;

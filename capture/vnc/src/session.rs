@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use capture::{Framebuffer, pixels::PixelFormat, source::SourceEvent};
 
 use crate::{
-    auth::Password,
-    encoding::{self, Encoding},
+    auth::Credentials,
+    config::Config,
+    encoding,
     error::Error,
-    handshake::{Desktop, Handshake, Progress},
+    handshake::{Desktop, Handshake, Progress, TlsRequest},
     input::Input,
     limits,
     pace::Ask,
@@ -17,40 +18,10 @@ use crate::{
     update::FIRST_PIXEL,
 };
 
-/// How to talk to a server.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The VNC password, if there is one.
-    pub password: Option<Password>,
-    /// The encodings to ask for, the most wanted first. Others but raw are refused.
-    pub encodings: Vec<Encoding>,
-    /// How pixels are to come; `None` takes them as the server has them.
-    pub pixel_format: Option<PixelFormat>,
-    /// Ask for the pointer's shape instead of having it painted into the picture.
-    ///
-    /// Off by default: a client that only watches is never told where the pointer *is*, and a
-    /// server that hands the shape out may then paint it nowhere. Off, the server always paints it.
-    pub cursor: bool,
-    /// How long the picture may go unproven before one pixel is asked for, in milliseconds.
-    pub proof_every_ms: u64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            password: None,
-            encodings: Encoding::EXACT.into(),
-            pixel_format: Some(PixelFormat::BGRX),
-            cursor: false,
-            proof_every_ms: 1000,
-        }
-    }
-}
-
 /// The state of a connection.
 enum State {
     /// Until the desktop's size and name are known.
-    Handshake(Handshake),
+    Handshake(Box<Handshake>),
     /// Messages and pictures.
     Streaming(Box<Stream>),
     /// Over, and why. Nothing more is read or said.
@@ -85,8 +56,13 @@ impl Session {
     /// A connection that was established at `now_ms`; the server speaks first.
     #[must_use]
     pub fn new(config: Config, now_ms: u64) -> Self {
+        let credentials = Credentials {
+            user: config.user.clone(),
+            password: config.password.clone(),
+            random: config.random.clone(),
+        };
         Self {
-            state: State::Handshake(Handshake::new(config.password.clone())),
+            state: State::Handshake(Box::new(Handshake::new(credentials, config.tls))),
             config,
             held: Vec::new(),
             out: Vec::new(),
@@ -186,6 +162,30 @@ impl Session {
             size,
             server_name: desktop.name,
         });
+        Ok(())
+    }
+
+    /// The encryption to wrap the connection in now. Until [`handle_upgraded`](Self::handle_upgraded)
+    /// nothing else happens: everything to transmit was given out before, and bytes the peer sends
+    /// belong to the encryption and not to the session.
+    #[must_use]
+    pub fn poll_upgrade(&self) -> Option<TlsRequest> {
+        match &self.state {
+            State::Handshake(handshake) => handshake.upgrade(),
+            State::Streaming(_) | State::Failed(_) => None,
+        }
+    }
+
+    /// Says that the connection is encrypted: what is transmitted and handled from now on is what
+    /// the encryption carries. Nothing happens unless [`poll_upgrade`](Self::poll_upgrade) asks.
+    ///
+    /// # Errors
+    /// When it took too long; every later call returns the same error.
+    pub fn handle_upgraded(&mut self, now_ms: u64) -> Result<(), Error> {
+        self.check_deadlines(now_ms)?;
+        if let State::Handshake(handshake) = &mut self.state {
+            handshake.upgraded(&mut self.out);
+        }
         Ok(())
     }
 

@@ -71,7 +71,8 @@ fn each_version_is_spoken_as_it_was_published() {
 fn unpublished_versions_are_spoken_as_the_nearest_published_one() {
     for (announced, spoken) in [
         (b"RFB 003.005\n", b"RFB 003.003\n"),
-        (b"RFB 003.889\n", b"RFB 003.008\n"),
+        (b"RFB 003.889\n", b"RFB 003.889\n"),
+        (b"RFB 003.890\n", b"RFB 003.008\n"),
         (b"RFB 004.001\n", b"RFB 003.008\n"),
     ] {
         let mut client = Client::new(Config::default());
@@ -144,8 +145,8 @@ fn what_cannot_be_agreed_on_is_named() {
     let needs_password: &[&[u8]] = &[b"RFB 003.003\n", &[0, 0, 0, 2]];
     check_end(Config::default(), needs_password, &Error::PasswordRequired);
 
-    let encrypted: &[&[u8]] = &[b"RFB 003.008\n", &[2, 19, 30]];
-    let offered = vec![19, 30];
+    let encrypted: &[&[u8]] = &[b"RFB 003.008\n", &[2, 19, 33]];
+    let offered = vec![19, 33];
     check_end(
         with_password(),
         encrypted,

@@ -7,6 +7,7 @@
     reason = "this is all test code, helpers too"
 )]
 
+mod apple;
 mod client;
 mod encodings;
 mod formats;
@@ -16,3 +17,4 @@ mod pictures;
 mod pieces;
 mod server;
 mod stillness;
+mod vencrypt;

@@ -2,13 +2,14 @@
 //! the session panic.
 
 use capture::{Rect, Size, source::SourceEvent};
-use capture_vnc::{Config, Password};
+use capture_vnc::{Config, Encoding, Password, Random};
 use proptest::{collection::vec, prelude::*};
 
 use crate::{
     client::Client,
     server::{
-        CURSOR, Zlib, all, cut_text, extended_desktop_size, opening, raw, rect, tiles, update,
+        COPY_RECT, CURSOR, HEXTILE, Zlib, all, cut_text, extended_desktop_size, opening, raw, rect,
+        tight, tiles, update,
     },
 };
 
@@ -20,6 +21,11 @@ enum Say {
     Raw(Rect, [u8; 3]),
     /// A rectangle of tiles: one byte for each tile chooses how that is written.
     Zrle(Rect, Vec<u8>),
+    /// One colour in as many Hextile tiles as it takes.
+    Hextile(Rect, [u8; 3]),
+    /// Two colours, a few pixels or many.
+    Tight(Rect, [u8; 3]),
+    Copy(Rect),
     Resize(Size),
     Cursor(u8),
     Text(Vec<u8>),
@@ -37,6 +43,9 @@ fn say() -> impl Strategy<Value = Say> {
     prop_oneof![
         3 => (area(), any::<[u8; 3]>()).prop_map(|(area, colour)| Say::Raw(area, colour)),
         5 => (area(), vec(any::<u8>(), 4)).prop_map(|(area, how)| Say::Zrle(area, how)),
+        2 => (area(), any::<[u8; 3]>()).prop_map(|(area, colour)| Say::Hextile(area, colour)),
+        3 => (area(), any::<[u8; 3]>()).prop_map(|(area, colour)| Say::Tight(area, colour)),
+        1 => area().prop_map(Say::Copy),
         1 => (100..160_u32, 80..120_u32).prop_map(|(w, h)| Say::Resize(Size::new(w, h))),
         1 => (0..20_u8).prop_map(Say::Cursor),
         1 => vec(any::<u8>(), 0..50).prop_map(Say::Text),
@@ -46,12 +55,25 @@ fn say() -> impl Strategy<Value = Say> {
 
 /// The bytes of a whole conversation.
 fn wire(says: &[Say]) -> Vec<u8> {
-    let mut zlib = Zlib::new();
+    let (mut zlib, mut tight_zlib) = (Zlib::new(), Zlib::new());
     let mut wire = opening(SIZE);
     for say in says {
         wire.extend(match say {
             Say::Raw(area, colour) => update(&[raw(*area, *colour)]),
             Say::Zrle(area, how) => update(&[zlib.zrle(*area, &tile_bytes(*area, how))]),
+            Say::Hextile(area, [b, g, r]) => {
+                let tiles = area.w.div_ceil(16) * area.h.div_ceil(16);
+                let tile = [2 | 4 | 8, *b, *g, *r, 0, *r, *g, *b, 0, 1, 0x00, 0x00];
+                let tiles = tile.repeat(usize::try_from(tiles).unwrap());
+                update(&[rect(*area, HEXTILE, &tiles)])
+            }
+            Say::Tight(area, colour) => {
+                let row = vec![0b1010_1010; usize::try_from(area.w.div_ceil(8)).unwrap()];
+                let bits = row.repeat(usize::try_from(area.h).unwrap());
+                let head = all(&[&[0x50, 1, 1], colour, &[9; 3]]);
+                update(&[tight(&mut tight_zlib, *area, &head, &bits)])
+            }
+            Say::Copy(area) => update(&[rect(*area, COPY_RECT, &[0, 0, 0, 0])]),
             Say::Resize(size) => update(&[extended_desktop_size(*size)]),
             Say::Cursor(side) => {
                 let side = u32::from(*side);
@@ -95,9 +117,18 @@ fn tile_bytes(area: Rect, how: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Takes every encoding there is.
+fn everything() -> Config {
+    let copies = [Encoding::CopyRect].into_iter();
+    Config {
+        encodings: copies.chain(Encoding::EXACT).collect(),
+        ..Config::default()
+    }
+}
+
 /// A conversation heard in pieces of the sizes that `cuts` gives, around and around.
 fn hear(wire: &[u8], cuts: &[usize]) -> (Client, Vec<SourceEvent>) {
-    let mut client = Client::new(Config::default());
+    let mut client = Client::new(everything());
     let mut rest = wire;
     for &cut in cuts.iter().cycle() {
         if rest.is_empty() {
@@ -152,7 +183,7 @@ proptest! {
         let mut wire = wire(&says);
         wire.truncate(from.index(wire.len() + 1));
         wire.extend(rubbish);
-        listen(Config::default(), &wire, &cuts);
+        listen(everything(), &wire, &cuts);
     }
 
     #[test]
@@ -165,17 +196,22 @@ proptest! {
             let at = at.index(wire.len());
             wire[at] ^= flip;
         }
-        listen(Config::default(), &wire, &[wire.len()]);
+        listen(everything(), &wire, &[wire.len()]);
     }
 
     #[test]
     fn rubbish_in_each_state_of_the_handshake_does_no_harm(
         version in prop_oneof![Just(*b"RFB 003.003\n"), Just(*b"RFB 003.007\n"), Just(*b"RFB 003.008\n")],
-        kind in prop_oneof![Just(vec![]), Just(vec![0, 0, 0, 2]), Just(vec![1, 2]), Just(vec![0])],
+        kind in prop_oneof![
+            Just(vec![]), Just(vec![0, 0, 0, 2]), Just(vec![1, 2]), Just(vec![0]),
+            Just(vec![1, 30, 0, 2, 0, 64]),
+        ],
         rubbish in vec(prop_oneof![3 => Just(0), 1 => any::<u8>()], 0..200),
     ) {
         let password = Some(Password::new("secret".into()));
-        let config = Config { password, ..Config::default() };
+        let random = Some(Random::new([9; Random::BYTES]));
+        let user = Some("ada".into());
+        let config = Config { user, password, random, ..Config::default() };
         listen(config, &all(&[&version, &kind, &rubbish]), &[7]);
     }
 }

@@ -1,0 +1,49 @@
+//! How a session talks to its server: what it signs in with, insists on and asks for.
+
+use capture::pixels::PixelFormat;
+
+use crate::{
+    auth::{Password, Random},
+    encoding::Encoding,
+    handshake::Tls,
+};
+
+/// How to talk to a server.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The user's name, where sign-in takes one.
+    pub user: Option<String>,
+    /// The password, if there is one.
+    pub password: Option<Password>,
+    /// What a private key is made of. Without it Apple's sign-in is not possible.
+    pub random: Option<Random>,
+    /// The encryption to insist on: a server without it is refused. `None` when the caller cannot
+    /// wrap its connection; nothing is encrypted then.
+    pub tls: Option<Tls>,
+    /// The encodings to ask for, the most wanted first. Others but raw are refused.
+    pub encodings: Vec<Encoding>,
+    /// How pixels are to come; `None` takes them as the server has them.
+    pub pixel_format: Option<PixelFormat>,
+    /// Ask for the pointer's shape instead of having it painted into the picture.
+    ///
+    /// Off by default: a client that only watches is never told where the pointer *is*, and a
+    /// server that hands the shape out may then paint it nowhere. Off, the server always paints it.
+    pub cursor: bool,
+    /// How long the picture may go unproven before one pixel is asked for, in milliseconds.
+    pub proof_every_ms: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            user: None,
+            password: None,
+            random: None,
+            tls: None,
+            encodings: Encoding::EXACT.into(),
+            pixel_format: Some(PixelFormat::BGRX),
+            cursor: false,
+            proof_every_ms: 1000,
+        }
+    }
+}
