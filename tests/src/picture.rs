@@ -57,40 +57,6 @@ impl Picture {
         };
         Ok(code::decode(&view, PAINTER_PX.0, PAINTER_PX.1)?)
     }
-
-    /// Brightest minus darkest channel value within a rectangle: 0 where all is one grey.
-    ///
-    /// # Errors
-    /// When the rectangle reaches outside the picture.
-    pub fn contrast(&self, rect: Rect) -> anyhow::Result<u8> {
-        ensure!(
-            rect.x + rect.w <= self.width_px && rect.y + rect.h <= self.height_px,
-            "{rect:?} reaches outside {} × {} px",
-            self.width_px,
-            self.height_px
-        );
-        let rows = (rect.y..rect.y + rect.h).map(|y| {
-            let row = 3 * (y * self.width_px + rect.x);
-            &self.rgb[row..row + 3 * rect.w]
-        });
-        let (darkest, brightest) = rows.flatten().fold((255, 0), |(low, high), &value| {
-            (value.min(low), value.max(high))
-        });
-        Ok(brightest.saturating_sub(darkest))
-    }
-}
-
-/// A rectangle within a picture, in px.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rect {
-    /// Left edge.
-    pub x: usize,
-    /// Top edge.
-    pub y: usize,
-    /// Width.
-    pub w: usize,
-    /// Height.
-    pub h: usize,
 }
 
 /// Every frame of a stored segment, decoded by FFmpeg's own program.
@@ -98,34 +64,15 @@ pub struct Rect {
 /// # Errors
 /// When FFmpeg has anything to say about the file.
 pub fn frames(file: &Path, width_px: usize, height_px: usize) -> anyhow::Result<Vec<Picture>> {
-    let output = Command::new("ffmpeg")
-        .args(["-v", "error", "-xerror", "-i"])
-        .arg(file)
-        .args([
-            "-fps_mode",
-            "passthrough",
-            "-enc_time_base",
-            "1:90000",
-            "-f",
-            "rawvideo",
-            "-pix_fmt",
-            "rgb24",
-            "-",
-        ])
-        .output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure!(
-        output.status.success() && said.is_empty(),
-        "{}: {said}",
-        file.display()
-    );
+    let every_frame = ["-fps_mode", "passthrough", "-pix_fmt", "rgb24"];
+    let bytes = ffmpeg(file, &[&every_frame, &["-f", "rawvideo"][..]].concat())?;
     let frame_bytes = 3 * width_px * height_px;
     ensure!(
-        output.stdout.len() % frame_bytes == 0,
-        "{}: size",
+        bytes.len() % frame_bytes == 0,
+        "{} is not of {width_px} × {height_px} px",
         file.display()
     );
-    let frames = output.stdout.chunks_exact(frame_bytes).map(|rgb| Picture {
+    let frames = bytes.chunks_exact(frame_bytes).map(|rgb| Picture {
         width_px,
         height_px,
         rgb: rgb.to_vec(),
@@ -138,17 +85,25 @@ pub fn frames(file: &Path, width_px: usize, height_px: usize) -> anyhow::Result<
 /// # Errors
 /// When FFmpeg has anything to say about it.
 pub fn plays_alone(file: &Path) -> anyhow::Result<()> {
-    let output = Command::new("ffmpeg")
+    ffmpeg(file, &["-f", "null"]).map(drop)
+}
+
+/// What FFmpeg writes for `file`; the time base keeps its muxers from complaining of frames that
+/// come at irregular times.
+fn ffmpeg(file: &Path, output: &[&str]) -> anyhow::Result<Vec<u8>> {
+    let done = Command::new("ffmpeg")
         .args(["-v", "error", "-xerror", "-i"])
         .arg(file)
-        .args(["-enc_time_base", "1:90000", "-f", "null", "-"])
+        .args(["-enc_time_base", "1:90000"])
+        .args(output)
+        .arg("-")
         .output()
         .context("ffmpeg")?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = String::from_utf8_lossy(&done.stderr);
     ensure!(
-        output.status.success() && said.is_empty(),
+        done.status.success() && said.is_empty(),
         "{}: {said}",
         file.display()
     );
-    Ok(())
+    Ok(done.stdout)
 }
