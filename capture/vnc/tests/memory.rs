@@ -59,6 +59,12 @@ fn memory_stays_flat_whatever_is_announced() {
             after_opening(&clipboard(-(64 << 20))),
             2,
         ),
+        (
+            "a JPEG picture that never ends",
+            // One rectangle of 64 by 64 in Tight, kind 9, of a mebibyte.
+            after_opening(b"\0\0\0\x01\0\0\0\0\0\x40\0\x40\0\0\0\x07\x90\x80\x80\x40"),
+            7,
+        ),
         ("a flood of bells", OPENING.to_vec(), 2),
         ("a flood of empty updates", OPENING.to_vec(), 0),
     ] {

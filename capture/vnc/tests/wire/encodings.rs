@@ -3,6 +3,7 @@
 use capture::{Point, Rect, Size, cursor::CursorShape, source::SourceEvent};
 use capture_vnc::{Config, Encoding, Error, limits};
 use image::{ExtendedColorType, codecs::jpeg::JpegEncoder};
+use proptest::{collection::vec, prelude::*};
 
 use crate::{
     client::Client,
@@ -224,6 +225,24 @@ fn a_jpeg_picture_of_another_size_or_none_at_all_is_refused() {
     let mut client = Client::connected(size);
     let heard = client.hear(&update(&[rect(size.rect(), TIGHT, &[0x90])]));
     assert_eq!(heard, Err(Error::JpegTooLarge { size }));
+}
+
+proptest! {
+    #[test]
+    fn flipped_bytes_of_a_jpeg_picture_end_in_an_error_or_a_picture(
+        flips in vec((any::<prop::sample::Index>(), 1..=255_u8), 1..8),
+    ) {
+        let area = Rect::new(0, 0, 40, 24);
+        let mut picture = jpeg(Size::new(area.w, area.h), slope);
+        for (at, flip) in flips {
+            let at = at.index(picture.len());
+            picture[at] ^= flip;
+        }
+        let mut client = Client::connected(SIZE);
+        let heard = client.hear(&update(&[tight_jpeg(area, &picture)]));
+        let refused = matches!(heard, Err(Error::Jpeg | Error::JpegSize));
+        prop_assert!(heard.is_ok() || refused, "{heard:?}");
+    }
 }
 
 #[test]
