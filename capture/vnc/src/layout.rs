@@ -147,7 +147,13 @@ impl Layout {
     }
 
     /// Reads the pixel at the start of `wire`, and gives back what follows it.
+    #[inline]
     pub(crate) fn split<'a>(&self, wire: &'a [u8]) -> Option<(Pixel, &'a [u8])> {
+        // Runs are read pixel by pixel, and nearly all are of this layout.
+        if let Kind::Bgr = self.kind {
+            let (&[b, g, r], rest) = wire.split_first_chunk()?;
+            return Some(([b, g, r, 0], rest));
+        }
         let (first, rest) = wire.split_at_checked(self.bytes)?;
         let mut pixel = [Pixel::default()];
         self.read(first, &mut pixel);

@@ -105,10 +105,12 @@ impl Filter {
 
 /// Of two colours a bit chooses, the high one first; of more a byte.
 fn paint_indices(colours: &[Pixel], wire: &[u8], row: &mut [Pixel]) -> Result<(), Error> {
-    let colour = |index: u8| {
-        let len = colours.len();
-        let colour = colours.get(usize::from(index)).copied();
-        colour.ok_or(Error::PaletteIndex { index, len })
+    let colour = |index: u8| match colours.get(usize::from(index)) {
+        Some(colour) => Ok(*colour),
+        None => Err(Error::PaletteIndex {
+            index,
+            len: colours.len(),
+        }),
     };
     if colours.len() > 2 {
         for (pixel, &index) in row.iter_mut().zip(wire) {

@@ -76,14 +76,14 @@ impl Palette {
     }
 
     fn colour(&self, index: u8) -> Result<Pixel, Error> {
-        self.colours
-            .get(usize::from(index))
-            .filter(|_| usize::from(index) < self.len)
-            .copied()
-            .ok_or(Error::PaletteIndex {
+        // Not `ok_or`: an error made and dropped for each pixel takes longer than the pixel.
+        match self.colours.get(usize::from(index)) {
+            Some(colour) if usize::from(index) < self.len => Ok(*colour),
+            _ => Err(Error::PaletteIndex {
                 index,
                 len: self.len,
-            })
+            }),
+        }
     }
 }
 
@@ -177,7 +177,9 @@ fn split_run(mut bytes: &[u8]) -> Option<(usize, &[u8])> {
 
 /// Paints the next `len` pixels; gives back those after them.
 fn fill_run(tile: &mut [Pixel], colour: Pixel, len: usize) -> Result<&mut [Pixel], Error> {
-    let (run, rest) = tile.split_at_mut_checked(len).ok_or(Error::TileRun)?;
+    let Some((run, rest)) = tile.split_at_mut_checked(len) else {
+        return Err(Error::TileRun);
+    };
     run.fill(colour);
     Ok(rest)
 }
