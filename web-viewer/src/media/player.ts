@@ -282,11 +282,12 @@ export class Player {
     this.#layers.video.pause();
   }
 
-  /** Comes to a stand where the playhead is, on its exact frame. */
+  /**
+   * Comes to a stand where the playhead is, on its exact frame. Always by a seek: the compositor
+   * may already show the frame after the last one it told of.
+   */
   #stand(): void {
-    const frame = this.#timeline.frameAt(this.t.value);
-    if (frame !== undefined && frame.t === this.frameT.value) this.#onSettled(frame);
-    else this.#go(this.t.value);
+    this.#go(this.t.value);
   }
 
   /** Follows the media clock; gaps, idle stretches and the end are met here. */
