@@ -9,6 +9,8 @@ pub mod framebuffer;
 pub mod gap;
 pub mod geometry;
 pub mod id;
+pub mod input;
+pub mod mark;
 pub mod pixels;
 pub mod session;
 pub mod source;

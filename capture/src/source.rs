@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Damage, GapReason, Point, Size, cursor::CursorShape};
+use crate::{Damage, GapReason, Point, Size, cursor::CursorShape, input::Clipboard};
 
 /// How the pictures reach the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,13 +54,8 @@ pub enum SourceEvent {
     },
     /// The source has just proved that the picture still stands as painted.
     Proof,
-    /// Text was put on the recorded machine's clipboard.
-    Clipboard {
-        /// Its text, if it is within the limit kept.
-        text: Option<String>,
-        /// Its size in bytes on the wire.
-        len_bytes: u64,
-    },
+    /// Something was put on the recorded machine's clipboard.
+    Clipboard(Clipboard),
     /// The source rang its bell.
     Bell,
 }

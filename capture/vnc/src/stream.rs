@@ -5,7 +5,12 @@ mod notice;
 
 use std::collections::VecDeque;
 
-use capture::{Damage, Framebuffer, Rect, Size, pixels::PixelFormat, source::SourceEvent};
+use capture::{
+    Damage, Framebuffer, Rect, Size,
+    input::{Clipboard, Direction, Format},
+    pixels::PixelFormat,
+    source::SourceEvent,
+};
 
 use self::notice::cursor_kind;
 use crate::{
@@ -224,17 +229,14 @@ impl Stream {
             };
             // Latin-1, whose code points are Unicode's first.
             let text = message.iter().skip(8).map(|&byte| char::from(byte));
-            output.events.push_back(SourceEvent::Clipboard {
-                text: Some(text.collect()),
-                len_bytes: len_bytes.into(),
-            });
+            let text: String = text.collect();
+            output
+                .events
+                .push_back(clipboard(text.len() as u64, Some(text)));
             input.consume(whole);
         } else {
             input.consume(8);
-            let event = is_text.then_some(SourceEvent::Clipboard {
-                text: None,
-                len_bytes: len_bytes.into(),
-            });
+            let event = is_text.then(|| clipboard(len_bytes.into(), None));
             self.expect = Expect::Skip(len_bytes as usize, event);
         }
         Ok(true)
@@ -306,4 +308,15 @@ impl Stream {
             output.events.push_back(SourceEvent::Proof);
         }
     }
+}
+
+/// What the desktop has put on its clipboard. A text of no length empties it.
+fn clipboard(len_bytes: u64, text: Option<String>) -> SourceEvent {
+    let formats = (len_bytes > 0).then_some(Format::Text);
+    SourceEvent::Clipboard(Clipboard {
+        direction: Direction::FromMachine,
+        formats: formats.into_iter().collect(),
+        text,
+        len_bytes,
+    })
 }

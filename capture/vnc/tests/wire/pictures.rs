@@ -1,6 +1,11 @@
 //! Updates, sizes, cursors and clipboards, as servers send them.
 
-use capture::{Damage, Point, Rect, Size, cursor::CursorShape, source::SourceEvent};
+use capture::{
+    Damage, Point, Rect, Size,
+    cursor::CursorShape,
+    input::{Clipboard, Direction, Format},
+    source::SourceEvent,
+};
 
 use crate::{
     client::Client,
@@ -156,22 +161,24 @@ fn a_cursor_becomes_a_shape_with_alpha() {
 
 #[test]
 fn clipboards_are_kept_up_to_a_size() {
-    let kept = |text: &str, len_bytes| SourceEvent::Clipboard {
-        text: Some(text.into()),
-        len_bytes,
+    let heard = |text: Option<&str>, len_bytes| {
+        let formats = (len_bytes > 0).then_some(Format::Text);
+        SourceEvent::Clipboard(Clipboard {
+            direction: Direction::FromMachine,
+            formats: formats.into_iter().collect(),
+            text: text.map(Into::into),
+            len_bytes,
+        })
     };
     let mut client = Client::connected(SIZE);
     client.hear(&cut_text(2, &[b'a', 0xe9])).unwrap();
     client.hear(&cut_text(0, &[])).unwrap();
-    assert_eq!(client.events(), [kept("aé", 2), kept("", 0)]);
+    assert_eq!(client.events(), [heard(Some("aé"), 3), heard(Some(""), 0)]);
 
     let long = vec![b'x'; 1024 * 1024 + 1];
     let len = i32::try_from(long.len()).unwrap();
     client.hear(&all(&[&cut_text(len, &long), &[2]])).unwrap();
-    let size_only = SourceEvent::Clipboard {
-        text: None,
-        len_bytes: long.len() as u64,
-    };
+    let size_only = heard(None, long.len() as u64);
     assert_eq!(client.events(), [size_only, SourceEvent::Bell]);
 }
 
