@@ -6,6 +6,7 @@ mod drive;
 mod media_clock;
 mod recording;
 mod reports;
+mod transport;
 
 use std::{io::BufRead as _, time::Duration};
 
@@ -16,6 +17,7 @@ use tokio::sync::watch;
 
 use self::{connection::Connection, drive::Outcome, recording::Recording, reports::Reports};
 use crate::{
+    access::Access,
     clock::BootTime,
     duration::GiveUp,
     source::Source,
@@ -89,7 +91,12 @@ async fn record(spec: Spec, mut stop: Stop, reports: &Reports) -> anyhow::Result
     let mut lost_since: Option<BootTime> = None;
     let mut wait_ms = FIRST_WAIT_MS;
     loop {
-        let connected = Connection::open(&spec.source, spec.password.clone()).await;
+        let connected = tokio::select! {
+            connected = Connection::open(&spec.source, &spec.access) => connected,
+            cause = drive::stopped(&mut stop) => {
+                return finish(&mut recording, cause, BootTime::now());
+            }
+        };
         let lost = match connected {
             Ok(connection) => {
                 let frames = recording.frames();
@@ -142,12 +149,9 @@ fn finish(recording: &mut Recording<'_>, cause: StopCause, at: BootTime) -> anyh
 }
 
 /// Connects to `source`, waits for its first picture and tells what it is.
-pub(crate) async fn try_source(
-    source: &Source,
-    password: Option<String>,
-) -> anyhow::Result<String> {
+pub(crate) async fn try_source(source: &Source, access: &Access) -> anyhow::Result<String> {
     let lost = |lost: connection::Lost| anyhow::anyhow!(lost.detail);
-    let mut connection = Connection::open(source, password).await.map_err(lost)?;
+    let mut connection = Connection::open(source, access).await.map_err(lost)?;
     let mut desktop = String::new();
     loop {
         connection.send().await.map_err(lost)?;

@@ -31,9 +31,8 @@ pub(crate) async fn doctor(options: cli::Doctor) -> Result<(), Failure> {
         places.map(|places| places.store.url().to_owned()),
     );
     if let Some(source) = &options.url {
-        let password = options.secret.read().context("reading --password-file");
-        let found = match password {
-            Ok(password) => child::try_source(source, password).await,
+        let found = match options.secret.read() {
+            Ok(access) => child::try_source(source, &access).await,
             Err(error) => Err(error),
         };
         tell("source", found);

@@ -5,6 +5,7 @@
     reason = "a command line tool speaks there"
 )]
 
+mod access;
 mod child;
 mod cli;
 mod clock;

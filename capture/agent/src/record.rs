@@ -30,8 +30,8 @@ use crate::{
 /// Records one machine until it is given up, the duration passes or a signal asks to stop.
 pub(crate) async fn record(options: cli::Record) -> Result<(), Failure> {
     let policy = options.policy.as_deref().map(read_policy).transpose()?;
-    let password = options.secret.read().context("reading --password-file");
-    let password = password.map_err(|error| Kind::Usage.because(error))?;
+    let access = options.secret.read();
+    let access = access.map_err(|error| Kind::Usage.because(error))?;
     let places = Places::open(&options.places).await?;
     let session = match options.session {
         Some(session) => session,
@@ -52,7 +52,7 @@ pub(crate) async fn record(options: cli::Record) -> Result<(), Failure> {
     let spec = Spec {
         session,
         source: options.source,
-        password,
+        access,
         spool: std::path::absolute(folder.path()).map_err(internal)?,
         context: options.context.into(),
         policy,

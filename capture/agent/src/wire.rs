@@ -11,7 +11,7 @@ use encoder::Encoder;
 use segment::end::EndReason;
 use serde::{Deserialize, Serialize};
 
-use crate::{duration::GiveUp, source::Source, spool::Epoch};
+use crate::{access::Access, duration::GiveUp, source::Source, spool::Epoch};
 
 /// What the child is to do: the first line on its input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,8 +20,8 @@ pub(crate) struct Spec {
     pub(crate) session: SessionId,
     /// The machine.
     pub(crate) source: Source,
-    /// Its password, if it asks for one.
-    pub(crate) password: Option<String>,
+    /// How it is to be opened.
+    pub(crate) access: Access,
     /// The session's folder in the spool.
     pub(crate) spool: PathBuf,
     /// What the owner says about the work.

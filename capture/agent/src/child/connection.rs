@@ -1,15 +1,22 @@
-//! One connection to a source: its socket, its protocol session and the picture it paints.
+//! One connection to a source: its transport, its protocol session and the picture it paints.
 
 use std::time::Duration;
 
 use capture::{Framebuffer, GapReason, Size};
-use capture_vnc::{Config, ErrorKind, Password, Session};
-use tokio::{io::AsyncReadExt as _, io::AsyncWriteExt as _, net::TcpStream};
+use capture_vnc::{Config, ErrorKind, Password, Random, Session, Tls};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::{clock, clock::BootTime, source::Source, wire::Refusal};
+use super::transport::{self, Transport};
+use crate::{
+    access::{Access, Trust},
+    clock,
+    clock::BootTime,
+    source::{Address, Source},
+    wire::Refusal,
+};
 
-/// A TCP connection that takes longer than this is a host that does not answer.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Encryption that takes longer than this to agree on is a source that does not answer.
+const UPGRADE_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is read from the socket at once; past it the kernel's buffer slows the peer down.
 const READ_BYTES: usize = 64 << 10;
 /// A peer that takes nothing for this long is stalled.
@@ -21,7 +28,7 @@ pub(super) struct Lost {
     /// The reason that the gap carries.
     pub(super) reason: GapReason,
     /// Whether the source refused who we are.
-    refused: bool,
+    pub(super) refused: bool,
     /// What happened, for the operator.
     pub(super) detail: String,
 }
@@ -50,14 +57,35 @@ impl From<capture_vnc::Error> for Lost {
         Self {
             reason: error.reason(),
             refused: error.kind() == ErrorKind::Refused,
-            detail: error.to_string(),
+            detail: match advice(&error) {
+                Some(advice) => format!("{error}; {advice}"),
+                None => error.to_string(),
+            },
         }
+    }
+}
+
+/// Which option would help.
+fn advice(error: &capture_vnc::Error) -> Option<&'static str> {
+    const VENCRYPT: u8 = 19;
+    match error {
+        capture_vnc::Error::SecurityUnsupported { offered } if offered.contains(&VENCRYPT) => {
+            Some("it encrypts connections: give --tls or --tls-pin")
+        }
+        capture_vnc::Error::VencryptUnsupported { offered } if !offered.is_empty() => Some(
+            "encryption without a certificate (TLSNone, TLSVnc) hides nothing from who stands in \
+             between, and is not spoken: let it offer X509Vnc, X509Plain or X509None",
+        ),
+        _ => None,
     }
 }
 
 /// A connected source.
 pub(super) struct Connection {
-    stream: TcpStream,
+    transport: Transport,
+    /// Whom a certificate must name, and which one is believed.
+    tls: (String, Trust),
+    source: Source,
     buffer: Box<[u8]>,
     /// The protocol's state.
     pub(super) session: Session,
@@ -67,40 +95,31 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Connects to `source`.
-    pub(super) async fn open(source: &Source, password: Option<String>) -> Result<Self, Lost> {
-        let Source::Vnc { host, port } = source;
-        let connect = TcpStream::connect((host.as_str(), *port));
-        let stream = match tokio::time::timeout(CONNECT_TIMEOUT, connect).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => {
-                return Err(Lost::disconnected(format!(
-                    "cannot connect to {source}: {error}"
-                )));
-            }
-            Err(_) => {
-                return Err(Lost::disconnected(format!(
-                    "{source} does not answer a connection"
-                )));
-            }
-        };
-        // Requests are a few bytes that answers wait for; they must not wait to be gathered.
-        stream
-            .set_nodelay(true)
-            .map_err(|error| Lost::disconnected(error.to_string()))?;
+    pub(super) async fn open(source: &Source, access: &Access) -> Result<Self, Lost> {
+        let transport = transport::connect(source, access).await;
+        let transport = transport.map_err(|error| error.lost(source))?;
         let seed = clock::random().map_err(|error| Lost::disconnected(error.to_string()))?;
         let framebuffer = Framebuffer::new(Size::new(1, 1), u64::from_ne_bytes(seed))
             .map_err(|error| Lost::disconnected(error.to_string()))?;
-        let password = password.map(Password::new);
+        let random = clock::random().map_err(|error| Lost::disconnected(error.to_string()))?;
+        let (host, encrypted) = match &source.address {
+            Address::Tcp { host, .. } => (host.as_str(), false),
+            Address::WebSocket { host, tls, .. } => (host.as_str(), *tls),
+            Address::Unix(_) => ("localhost", false),
+        };
         let config = Config {
-            password,
+            user: source.user.clone(),
+            password: access.password.clone().map(Password::new),
+            random: Some(Random::new(random)),
+            tls: (access.encrypt && !encrypted).then_some(Tls::Certified),
             ..Config::default()
         };
-        let session = Session::new(config, BootTime::now().ms());
-        let buffer = vec![0; READ_BYTES].into_boxed_slice();
         Ok(Self {
-            stream,
-            buffer,
-            session,
+            transport,
+            tls: (host.to_owned(), access.trust),
+            source: source.clone(),
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            session: Session::new(config, BootTime::now().ms()),
             framebuffer,
         })
     }
@@ -108,7 +127,7 @@ impl Connection {
     /// Waits for bytes, gives them to the session and says when they arrived. Cancel-safe: bytes
     /// are read only when this completes.
     pub(super) async fn receive(&mut self) -> Result<BootTime, Lost> {
-        let read = self.stream.read(&mut self.buffer).await;
+        let read = self.transport.read(&mut self.buffer).await;
         let received = BootTime::now();
         let bytes = match read {
             Ok(0) => return Err(self.session.handle_close().into()),
@@ -130,25 +149,38 @@ impl Connection {
         }
     }
 
-    /// Sends what the session has to say.
+    /// Sends what the session has to say, and encrypts the connection where both sides agreed to.
     pub(super) async fn send(&mut self) -> Result<(), Lost> {
-        while let Some(bytes) = self.session.poll_transmit() {
-            let write = self.stream.write_all(&bytes);
-            match tokio::time::timeout(WRITE_TIMEOUT, write).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    return Err(Lost::disconnected(format!("connection broke: {error}")));
-                }
-                Err(_) => {
-                    let detail = "source takes no bytes".to_owned();
-                    return Err(Lost {
-                        reason: GapReason::Stalled,
-                        refused: false,
-                        detail,
-                    });
-                }
+        loop {
+            while let Some(bytes) = self.session.poll_transmit() {
+                self.write(&bytes).await?;
             }
+            if self.session.poll_upgrade().is_none() {
+                return Ok(());
+            }
+            let plain = std::mem::replace(&mut self.transport, Box::new(tokio::io::empty()));
+            let (host, trust) = &self.tls;
+            let wrapped = transport::wrap(plain, host, *trust);
+            let wrapped = tokio::time::timeout(UPGRADE_TIMEOUT, wrapped).await;
+            let wrapped = wrapped.unwrap_or(Err(transport::Error::Silent));
+            self.transport = wrapped.map_err(|error| error.lost(&self.source))?;
+            self.session.handle_upgraded(BootTime::now().ms())?;
         }
-        Ok(())
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), Lost> {
+        let written = async {
+            self.transport.write_all(bytes).await?;
+            self.transport.flush().await
+        };
+        match tokio::time::timeout(WRITE_TIMEOUT, written).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Lost::disconnected(format!("connection broke: {error}"))),
+            Err(_) => Err(Lost {
+                reason: GapReason::Stalled,
+                refused: false,
+                detail: "source takes no bytes".to_owned(),
+            }),
+        }
     }
 }

@@ -31,9 +31,16 @@ impl ChildProcess {
             .stdout(Stdio::piped())
             .kill_on_drop(true);
         // The child gets nothing it could use against the store or the catalogue. Its log level
-        // and the places where libraries look for themselves are all it needs.
+        // and the places where libraries look for themselves and for roots are all it needs.
         command.env_clear();
-        let kept = ["PATH", "HOME", "PLAYHEAD_LOG", "LD_LIBRARY_PATH"];
+        let kept = [
+            "PATH",
+            "HOME",
+            "PLAYHEAD_LOG",
+            "LD_LIBRARY_PATH",
+            "SSL_CERT_FILE",
+            "SSL_CERT_DIR",
+        ];
         let kept_prefixes = ["GST_", "XDG_"];
         for (name, value) in std::env::vars_os() {
             let text = name.to_string_lossy();
