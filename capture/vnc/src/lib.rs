@@ -11,6 +11,9 @@
 mod auth;
 mod budget;
 mod canvas;
+#[allow(dead_code, reason = "the relay reads these messages; who writes them follows")]
+#[warn(clippy::arithmetic_side_effects)]
+mod clipboard;
 mod config;
 mod encoding;
 mod error;
@@ -30,6 +33,7 @@ mod stream;
 mod update;
 
 pub use auth::{Password, Random};
+pub use clipboard::ClipboardError;
 pub use config::Config;
 pub use encoding::Encoding;
 pub use error::{Error, ErrorKind};
