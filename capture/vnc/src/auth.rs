@@ -55,6 +55,13 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
+    /// Nothing to sign in with.
+    pub(crate) const NONE: Self = Self {
+        user: None,
+        password: None,
+        random: None,
+    };
+
     /// The user's name and password, if there are both.
     pub(crate) fn account(&self) -> Option<(&str, &Password)> {
         Some((self.user.as_deref()?, self.password.as_ref()?))

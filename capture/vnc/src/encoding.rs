@@ -12,9 +12,11 @@ pub(crate) const DESKTOP_SIZE: i32 = -223;
 pub(crate) const LAST_RECT: i32 = -224;
 pub(crate) const CURSOR: i32 = -239;
 pub(crate) const X_CURSOR: i32 = -240;
+pub(crate) const GENERAL_INPUT: i32 = -305;
 pub(crate) const DESKTOP_NAME: i32 = -307;
 pub(crate) const EXTENDED_DESKTOP_SIZE: i32 = -308;
 pub(crate) const CURSOR_WITH_ALPHA: i32 = -314;
+pub(crate) const EXTENDED_MOUSE_BUTTONS: i32 = -316;
 
 /// Notices that are asked for always.
 const NOTICES: [i32; 4] = [LAST_RECT, EXTENDED_DESKTOP_SIZE, DESKTOP_SIZE, DESKTOP_NAME];

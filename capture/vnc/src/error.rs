@@ -190,6 +190,17 @@ impl Error {
         }
     }
 
+    /// What the server said when it refused: hostile text, bounded, not escaped.
+    #[must_use]
+    pub fn said(&self) -> Option<&str> {
+        match self {
+            Self::PasswordRefused { said }
+            | Self::TooManyAttempts { said }
+            | Self::Refused { said } => Some(said),
+            _ => None,
+        }
+    }
+
     /// The reason the gap that follows carries.
     #[must_use]
     pub const fn reason(&self) -> GapReason {

@@ -1,16 +1,15 @@
 //! From the first byte to `ServerInit`: version, security, the desktop's size and name
 //! (RFC 6143 sections 7.1–7.3).
 
+mod offer;
 mod vencrypt;
 mod version;
 
 use capture::Size;
 
+use self::vencrypt::{SignIn, Subtype};
 pub use self::vencrypt::{Tls, TlsRequest};
-use self::{
-    vencrypt::{SignIn, Subtype},
-    version::Version,
-};
+pub(crate) use self::{offer::Offer, version::Version};
 use crate::{
     auth::{Credentials, apple, vnc},
     error::Error,
@@ -19,21 +18,21 @@ use crate::{
 };
 
 /// Security types of RFC 6143 and the community's registry.
-const SECURITY_NONE: u8 = 1;
-const SECURITY_VNC_PASSWORD: u8 = 2;
+pub(crate) const SECURITY_NONE: u8 = 1;
+pub(crate) const SECURITY_VNC_PASSWORD: u8 = 2;
 const SECURITY_VENCRYPT: u8 = 19;
 const SECURITY_APPLE: u8 = 30;
 
 /// Which refusal a server is about to explain.
 #[derive(Clone, Copy, Debug)]
-enum Refusal {
+pub(crate) enum Refusal {
     Connection,
     Password,
     TooManyAttempts,
 }
 
 impl Refusal {
-    fn error(self, said: String) -> Error {
+    pub(crate) fn error(self, said: String) -> Error {
         match self {
             Self::Connection => Error::Refused { said },
             Self::Password => Error::PasswordRefused { said },
@@ -77,6 +76,15 @@ enum State {
     },
 }
 
+impl State {
+    const fn after_version(version: Version) -> Self {
+        match version {
+            Version::V3_3 => Self::SecurityChoice,
+            Version::V3_7 | Version::V3_8 | Version::Apple => Self::SecurityOffer,
+        }
+    }
+}
+
 /// A handshake under way.
 pub(crate) struct Handshake {
     state: State,
@@ -113,6 +121,32 @@ impl Handshake {
             version: Version::V3_3,
             credentials,
             tls,
+            password_sent: false,
+        }
+    }
+
+    /// A handshake whose server was already answered that `version` is spoken.
+    pub(crate) const fn versed(
+        version: Version,
+        credentials: Credentials,
+        tls: Option<Tls>,
+    ) -> Self {
+        Self {
+            state: State::after_version(version),
+            version,
+            credentials,
+            tls,
+            password_sent: false,
+        }
+    }
+
+    /// A handshake whose server has let someone in and was told that the desktop is shared.
+    pub(crate) const fn signed_in() -> Self {
+        Self {
+            state: State::ServerInit,
+            version: Version::V3_8,
+            credentials: Credentials::NONE,
+            tls: None,
             password_sent: false,
         }
     }
@@ -160,7 +194,12 @@ impl Handshake {
             }
             State::Upgrade(_) => None,
             State::SecurityResult => self.security_result(input, out)?,
-            State::Reason(refusal) => return reason(refusal, input),
+            State::Reason(refusal) => {
+                return match reason(input) {
+                    Some(said) => Err(refusal.error(said)),
+                    None => Ok(Progress::Starved),
+                };
+            }
             State::ServerInit => self.server_init(input)?,
             State::Name {
                 size,
@@ -193,20 +232,12 @@ impl Handshake {
         input: &mut Input<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<State>, Error> {
-        // Something else may say less than 12 bytes and wait: its first ones tell.
-        let start = input.available(4);
-        if !b"RFB ".starts_with(start) {
-            return Err(Error::NotRfb);
-        }
-        let Some(announced) = input.take_array() else {
+        let Some(version) = Version::take(input)? else {
             return Ok(None);
         };
-        self.version = Version::parse(announced)?;
+        self.version = version;
         out.extend(self.version.announcement());
-        Ok(Some(match self.version {
-            Version::V3_3 => State::SecurityChoice,
-            Version::V3_7 | Version::V3_8 | Version::Apple => State::SecurityOffer,
-        }))
+        Ok(Some(State::after_version(self.version)))
     }
 
     fn security_choice(
@@ -214,18 +245,16 @@ impl Handshake {
         input: &mut Input<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<State>, Error> {
-        let Some(kind) = input.take_array().map(u32::from_be_bytes) else {
+        let Some(Offer { kinds, len }) = Offer::peek(self.version, input)? else {
             return Ok(None);
         };
-        match u8::try_from(kind) {
-            Ok(0) => Ok(Some(State::Reason(Refusal::Connection))),
-            Ok(kind @ (SECURITY_NONE | SECURITY_VNC_PASSWORD)) if self.tls.is_none() => {
+        input.consume(len);
+        match kinds.first() {
+            None => Ok(Some(State::Reason(Refusal::Connection))),
+            Some(&kind @ (SECURITY_NONE | SECURITY_VNC_PASSWORD)) if self.tls.is_none() => {
                 self.enter(kind, out).map(Some)
             }
-            Ok(kind) => Err(Error::SecurityUnsupported {
-                offered: vec![kind],
-            }),
-            Err(_) => Err(Error::SecurityChoice { kind }),
+            Some(_) => Err(Error::SecurityUnsupported { offered: kinds }),
         }
     }
 
@@ -234,28 +263,19 @@ impl Handshake {
         input: &mut Input<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<State>, Error> {
-        let Some([count]) = input.peek_array() else {
+        let Some(Offer { kinds, len }) = Offer::peek(self.version, input)? else {
             return Ok(None);
         };
-        if count == 0 {
-            input.consume(1);
+        if kinds.is_empty() {
+            input.consume(len);
             return Ok(Some(State::Reason(Refusal::Connection)));
         }
-        let len = usize::from(count).saturating_add(1);
-        let Some(offered) = input.peek(len).map(|bytes| bytes.iter().skip(1)) else {
-            return Ok(None);
-        };
-        let Some(&kind) = self
-            .wanted()
-            .iter()
-            .find(|kind| offered.clone().any(|offer| offer == *kind))
-        else {
-            let apple = self.tls.is_none() && offered.clone().any(|offer| *offer == SECURITY_APPLE);
+        let Some(&kind) = self.wanted().iter().find(|kind| kinds.contains(kind)) else {
+            let apple = self.tls.is_none() && kinds.contains(&SECURITY_APPLE);
             return Err(if apple && self.credentials.user.is_none() {
                 Error::UserRequired
             } else {
-                let offered = offered.copied().collect();
-                Error::SecurityUnsupported { offered }
+                Error::SecurityUnsupported { offered: kinds }
             });
         };
         input.consume(len);
@@ -440,17 +460,10 @@ fn vencrypt_version(input: &mut Input<'_>, out: &mut Vec<u8>) -> Result<Option<S
     }
 }
 
-/// Reads the beginning of the server's sentence, and ends with the refusal it explains.
-fn reason(refusal: Refusal, input: &mut Input<'_>) -> Result<Progress, Error> {
-    let Some(len_bytes) = input.peek_array().map(u32::from_be_bytes) else {
-        return Ok(Progress::Starved);
-    };
+/// Reads the beginning of the sentence in which a server says why it refuses.
+pub(crate) fn reason(input: &mut Input<'_>) -> Option<String> {
+    let len_bytes = input.peek_array().map(u32::from_be_bytes)?;
     let kept = len_bytes.min(limits::REFUSAL_BYTES) as usize;
-    match input.peek(kept.saturating_add(4)) {
-        Some(reason) => {
-            let said = reason.get(4..).unwrap_or_default();
-            Err(refusal.error(String::from_utf8_lossy(said).into_owned()))
-        }
-        None => Ok(Progress::Starved),
-    }
+    let said = input.peek(kept.saturating_add(4))?.get(4..)?;
+    Some(String::from_utf8_lossy(said).into_owned())
 }

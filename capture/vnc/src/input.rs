@@ -3,7 +3,9 @@
 /// What has arrived and is not yet consumed: the start of an incomplete field, then the bytes
 /// just received. It copies only where a field straddles two deliveries.
 pub(crate) struct Input<'a> {
-    // INVARIANT: never longer than the longest field asked for (`limits::RECEIVE_BYTES`).
+    // INVARIANT: never longer than the longest field asked for (of a server's
+    // `limits::RECEIVE_BYTES`, of a driver's `limits::DRIVER_CLIPBOARD_BYTES` and its head) or
+    // what was kept for a later turn (`limits::EARLY_BYTES`).
     held: &'a mut Vec<u8>,
     fresh: &'a [u8],
 }
@@ -50,6 +52,12 @@ impl<'a> Input<'a> {
             self.held.as_slice()
         };
         from.get(..max).unwrap_or(from)
+    }
+
+    /// Keeps what has arrived for the time when it is asked for; says how much that is.
+    pub(crate) fn keep(self) -> usize {
+        self.held.extend_from_slice(self.fresh);
+        self.held.len()
     }
 
     /// Drops `n` bytes that were peeked at.

@@ -11,10 +11,19 @@
 mod auth;
 mod budget;
 mod canvas;
-#[allow(dead_code, reason = "the relay reads these messages; who writes them follows")]
+#[allow(
+    dead_code,
+    reason = "the relay reads these messages; who writes them follows"
+)]
 #[warn(clippy::arithmetic_side_effects)]
 mod clipboard;
 mod config;
+#[allow(
+    dead_code,
+    reason = "the relay reads only what it records; a server that uses all follows"
+)]
+#[warn(clippy::arithmetic_side_effects)]
+mod driver;
 mod encoding;
 mod error;
 #[warn(clippy::arithmetic_side_effects)]
@@ -25,6 +34,8 @@ mod layout;
 pub mod limits;
 #[warn(clippy::arithmetic_side_effects)]
 mod pace;
+#[warn(clippy::arithmetic_side_effects)]
+pub mod proxy;
 mod rect;
 mod request;
 mod session;
@@ -35,6 +46,7 @@ mod update;
 pub use auth::{Password, Random};
 pub use clipboard::ClipboardError;
 pub use config::Config;
+pub use driver::{Challenge, DriverError};
 pub use encoding::Encoding;
 pub use error::{Error, ErrorKind};
 pub use handshake::{Tls, TlsRequest};

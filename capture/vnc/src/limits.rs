@@ -9,6 +9,10 @@ use capture::cursor::CursorShape;
 /// but a server that takes longer is worth another try.
 pub const HANDSHAKE_MS: u64 = 10_000;
 
+/// How long a driver may take to choose how it signs in and to do so: a person may have to type
+/// the password.
+pub const DRIVER_SIGN_IN_MS: u64 = 60_000;
+
 /// The longest silence inside a message: more than any retransmission of a living network.
 pub const MESSAGE_SILENCE_MS: u64 = 15_000;
 
@@ -57,6 +61,21 @@ pub const CLIPBOARD_KEPT_BYTES: u32 = 1024 * 1024;
 /// The longest clipboard read past: while it flows no picture comes, and the announced 2 GiB
 /// would blind the recorder for minutes.
 pub const CLIPBOARD_SKIPPED_BYTES: u32 = 64 * 1024 * 1024;
+
+/// A driver's clipboard held to be read, packed and unpacked; a longer one passes by, and only its
+/// size is told.
+pub const DRIVER_CLIPBOARD_BYTES: u32 = 8 * 1024 * 1024;
+
+/// A fence's payload, as its extension has it.
+pub const FENCE_BYTES: u8 = 64;
+
+/// What one end of a relay may say while it is the other's turn to speak: a list of security
+/// types, or a refusal and its reason.
+pub const EARLY_BYTES: usize = 8 * 1024;
+
+/// While so much waits to be written to one end of a relay, no more is to be read from the other:
+/// twice a busy screen's update, and little memory for a driver that does not read.
+pub const RELAY_PENDING_BYTES: usize = 1024 * 1024;
 
 /// The longest compressed rectangle, whatever its size.
 pub const COMPRESSED_BYTES: u64 = 64 * 1024 * 1024;

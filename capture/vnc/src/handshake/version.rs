@@ -1,11 +1,11 @@
 //! Which version of the protocol is spoken (RFC 6143 section 7.1.1).
 
-use crate::error::Error;
+use crate::{error::Error, input::Input};
 
-/// The versions this client speaks. Later ones in the same line are compatible, so it answers
-/// with the latest it knows.
+/// The versions spoken here. Later ones in the same line are compatible, so they are answered
+/// with the latest known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Version {
+pub(crate) enum Version {
     V3_3,
     V3_7,
     V3_8,
@@ -14,11 +14,23 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// Which version to speak with a server that announces `announced`.
+    /// Takes what a peer announces, and gives back which version to speak with it.
+    ///
+    /// # Errors
+    /// When it speaks something else, or a version before those published.
+    pub(crate) fn take(input: &mut Input<'_>) -> Result<Option<Self>, Error> {
+        // Something else may say less than 12 bytes and wait: its first ones tell.
+        if !b"RFB ".starts_with(input.available(4)) {
+            return Err(Error::NotRfb);
+        }
+        input.take_array().map(Self::parse).transpose()
+    }
+
+    /// Which version to speak with a peer that announces `announced`.
     ///
     /// 3.4 to 3.6 were never published; what announces them speaks 3.3. Apple's is 3.889, and
     /// what others number above 3.8 or 4.0 speaks 3.8 when told so.
-    pub(super) fn parse(announced: [u8; 12]) -> Result<Self, Error> {
+    fn parse(announced: [u8; 12]) -> Result<Self, Error> {
         let Some((major, minor)) = parse_version(announced) else {
             return Err(Error::NotRfb);
         };
@@ -31,7 +43,7 @@ impl Version {
         }
     }
 
-    pub(super) const fn announcement(self) -> [u8; 12] {
+    pub(crate) const fn announcement(self) -> [u8; 12] {
         match self {
             Self::V3_3 => *b"RFB 003.003\n",
             Self::V3_7 => *b"RFB 003.007\n",
