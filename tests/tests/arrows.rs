@@ -9,10 +9,11 @@ use serde::Deserialize;
 
 /// Who may know whom. A new arrow is a design change: it edits `ARCHITECTURE.md` in the same
 /// commit.
-const MAY_KNOW: [(&str, &[&str]); 8] = [
+const MAY_KNOW: [(&str, &[&str]); 9] = [
     ("capture", &[]),
     ("segment", &["capture"]),
     ("encoder", &["capture", "segment"]),
+    ("capture-screen", &["capture"]),
     ("capture-vnc", &["capture"]),
     ("index", &["capture", "segment"]),
     (

@@ -1,0 +1,123 @@
+//! Who types and points on an X11 display, whoever does it: a person, a VNC client, or a program
+//! such as xdotool that injects input on the display itself.
+//!
+//! The display is observed by its RECORD extension rather than by XInput2's raw events, because
+//! only RECORD tells everything in *one* order: the modifiers and the place at each event, warps of
+//! the pointer, keys that repeat, and the requests that change the keyboard's mapping. Programs
+//! type what the keyboard lacks by binding a spare key for less than a millisecond; who asks for
+//! the mapping when the key's event has come is told what the key means *now*, and is wrong.
+//!
+//! X11's root window begins at (0, 0) however monitors lie, so places are those of the picture.
+//!
+//! The display is as hostile as the machine that runs it: see [`line`] for the bounds.
+
+mod error;
+mod keyboard;
+mod line;
+mod pointer;
+mod record;
+
+use std::{collections::VecDeque, sync::Arc};
+
+use capture::input::Input;
+use x11rb::{
+    connection::{ReplyOrError, RequestConnection as _},
+    protocol::record::EnableContextReply,
+    x11_utils::TryParse as _,
+};
+
+pub use self::error::ObserverError;
+use self::{
+    error::lost,
+    keyboard::Keyboard,
+    line::{Connection, Line},
+    pointer::Pointers,
+    record::Seen,
+};
+
+/// An X11 display under observation.
+///
+/// The cookie of the display is found as any X client finds it: in `XAUTHORITY`, or in the home
+/// folder.
+pub struct Observer {
+    /// Answers questions.
+    control: Arc<Connection>,
+    /// Tells what happens, without end.
+    data: Connection,
+    /// The request that `data` answers without end.
+    told_for: u64,
+    keyboard: Keyboard,
+    pointers: Pointers,
+    ready: VecDeque<Input>,
+}
+
+impl Observer {
+    /// Begins to observe `display`, such as `:0` or `host:1`.
+    ///
+    /// # Errors
+    /// When there is no such display, it lets nobody in, or it lacks an extension.
+    pub fn connect(display: &str) -> Result<Self, ObserverError> {
+        let control = Arc::new(line::connect(display, |stream| Line::new(stream, None))?);
+        let nudge = Arc::clone(&control);
+        let data = line::connect(display, |stream| Line::new(stream, Some(nudge)))?;
+        let keyboard = Keyboard::open(&control)?;
+        let context = record::prepare(&control)?;
+        let told_for = record::enable(&data, context)?;
+        let pointers = Pointers::open(&control)?;
+        Ok(Self {
+            control,
+            data,
+            told_for,
+            keyboard,
+            pointers,
+            ready: VecDeque::new(),
+        })
+    }
+
+    /// Waits for the next input, however long nothing happens. A caller stamps it when this
+    /// returns.
+    ///
+    /// # Errors
+    /// When the display is gone, does not answer, or speaks nonsense.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator would hide that this waits and that an error is the end"
+    )]
+    pub fn next(&mut self) -> Result<Input, ObserverError> {
+        loop {
+            if let Some(input) = self.ready.pop_front() {
+                return Ok(input);
+            }
+            let packet = self.data.wait_for_reply_or_raw_error(self.told_for);
+            let packet = match packet.map_err(lost)? {
+                ReplyOrError::Reply(packet) => packet,
+                ReplyOrError::Error(_) => return Err(ObserverError::Refused),
+            };
+            let (told, _) = EnableContextReply::try_parse(&packet).map_err(lost)?;
+            line::forget_events(&self.data)?;
+            for seen in record::parse(&told) {
+                self.take(seen)?;
+            }
+        }
+    }
+
+    fn take(&mut self, seen: Seen) -> Result<(), ObserverError> {
+        match seen {
+            Seen::Key(event) => {
+                let keys = self.keyboard.key(&self.control, event)?;
+                self.ready.extend(keys.map(Input::Key));
+            }
+            Seen::Button { detail, down, at } => {
+                let pointer = self.pointers.button(detail, down, at);
+                self.ready.extend(pointer.map(Input::Pointer));
+            }
+            Seen::Motion { at } => {
+                let pointer = self.pointers.motion(at);
+                self.ready.extend(pointer.map(Input::Pointer));
+            }
+            Seen::Bound { first, bindings } => self.keyboard.bind(first, bindings),
+            Seen::Relaid => self.keyboard.forget(),
+        }
+        Ok(())
+    }
+}
