@@ -35,6 +35,31 @@ use self::{
     record::Seen,
 };
 
+/// What an observer tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Somebody did something.
+    Input(Input),
+    /// All that happened before this [`Fence::raise`] was told.
+    Fence(u64),
+}
+
+/// Raises fences between what happened before and after, from any thread.
+#[derive(Clone)]
+pub struct Fence {
+    control: Arc<Connection>,
+}
+
+impl Fence {
+    /// Raises fence `id`: the observer tells it behind all that the display has seen by now.
+    ///
+    /// # Errors
+    /// When the display is gone; the observer says so too.
+    pub fn raise(&self, id: u64) -> Result<(), ObserverError> {
+        record::raise_fence(&self.control, id)
+    }
+}
+
 /// An X11 display under observation.
 ///
 /// The cookie of the display is found as any X client finds it: in `XAUTHORITY`, or in the home
@@ -48,7 +73,7 @@ pub struct Observer {
     told_for: u64,
     keyboard: Keyboard,
     pointers: Pointers,
-    ready: VecDeque<Input>,
+    ready: VecDeque<Told>,
 }
 
 impl Observer {
@@ -74,8 +99,15 @@ impl Observer {
         })
     }
 
-    /// Waits for the next input, however long nothing happens. A caller stamps it when this
-    /// returns.
+    /// With what fences are raised.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        Fence {
+            control: Arc::clone(&self.control),
+        }
+    }
+
+    /// Waits for what happens next, however long that takes. A caller stamps it when this returns.
     ///
     /// # Errors
     /// When the display is gone, does not answer, or speaks nonsense.
@@ -83,10 +115,10 @@ impl Observer {
         clippy::should_implement_trait,
         reason = "an iterator would hide that this waits and that an error is the end"
     )]
-    pub fn next(&mut self) -> Result<Input, ObserverError> {
+    pub fn next(&mut self) -> Result<Told, ObserverError> {
         loop {
-            if let Some(input) = self.ready.pop_front() {
-                return Ok(input);
+            if let Some(told) = self.ready.pop_front() {
+                return Ok(told);
             }
             let packet = self.data.wait_for_reply_or_raw_error(self.told_for);
             let packet = match packet.map_err(lost)? {
@@ -95,7 +127,7 @@ impl Observer {
             };
             let (told, _) = EnableContextReply::try_parse(&packet).map_err(lost)?;
             line::forget_events(&self.data)?;
-            for seen in record::parse(&told) {
+            for seen in record::parse(&told, record::client(&self.control)) {
                 self.take(seen)?;
             }
         }
@@ -105,18 +137,21 @@ impl Observer {
         match seen {
             Seen::Key(event) => {
                 let keys = self.keyboard.key(&self.control, event)?;
-                self.ready.extend(keys.map(Input::Key));
+                self.ready.extend(keys.map(Input::Key).map(Told::Input));
             }
             Seen::Button { detail, down, at } => {
                 let pointer = self.pointers.button(detail, down, at);
-                self.ready.extend(pointer.map(Input::Pointer));
+                self.ready
+                    .extend(pointer.map(Input::Pointer).map(Told::Input));
             }
             Seen::Motion { at } => {
                 let pointer = self.pointers.motion(at);
-                self.ready.extend(pointer.map(Input::Pointer));
+                self.ready
+                    .extend(pointer.map(Input::Pointer).map(Told::Input));
             }
             Seen::Bound { first, bindings } => self.keyboard.bind(first, bindings),
             Seen::Relaid => self.keyboard.forget(),
+            Seen::Fence(id) => self.ready.push_back(Told::Fence(id)),
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! What does the RECORD extension tell? (X Record Extension Protocol, version 1.13.)
 
+use std::io::IoSlice;
+
 use capture::Point;
 use x11rb::{
     connection::{Connection as _, RequestConnection as _},
@@ -11,7 +13,8 @@ use x11rb::{
         xkb,
         xproto::{
             BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, CHANGE_KEYBOARD_MAPPING_REQUEST,
-            KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT,
+            ConnectionExt as _, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT,
+            NO_OPERATION_REQUEST,
         },
     },
 };
@@ -46,6 +49,8 @@ pub(super) enum Seen {
     },
     /// A program is about to change the keyboard's layout.
     Relaid,
+    /// We have sent a request that does nothing, to find it again here.
+    Fence(u64),
 }
 
 /// What the core protocol lets a key mean: three groups, each without and with Shift. 0 is nothing.
@@ -91,13 +96,17 @@ pub(super) fn prepare(control: &Connection) -> Result<Context, ObserverError> {
         ..Range::default()
     });
     let context = control.generate_id().map_err(super::error::lost)?;
+    let fences = Range {
+        core_requests: range(NO_OPERATION_REQUEST, NO_OPERATION_REQUEST),
+        ..Range::default()
+    };
     let [set_map, by_name] = relays;
     control
         .record_create_context(
             context,
             0,
             &[CS::ALL_CLIENTS.into()],
-            &[input, set_map, by_name],
+            &[input, set_map, by_name, fences],
         )?
         .check()?;
     Ok(context)
@@ -113,19 +122,36 @@ pub(super) fn enable(data: &Connection, context: Context) -> Result<u64, Observe
     told_for.ok_or_else(|| super::error::lost("it tells nothing"))
 }
 
+/// Which client a connection is, as RECORD names it.
+pub(super) fn client(connection: &Connection) -> u32 {
+    connection.setup().resource_id_base
+}
+
+/// Sends a request that does nothing and carries `id`.
+pub(super) fn raise_fence(control: &Connection, id: u64) -> Result<(), ObserverError> {
+    let [a, b] = 3_u16.to_ne_bytes(); // the length, in units of four bytes
+    let request = [
+        [NO_OPERATION_REQUEST, 0, a, b].as_slice(),
+        &id.to_ne_bytes(),
+    ]
+    .concat();
+    let sent = control.send_request_without_reply(&[IoSlice::new(&request)], Vec::new());
+    sent?.ignore_error();
+    control.get_input_focus()?; // an answer, which nobody waits for, hands out what was recorded
+    Ok(control.flush()?)
+}
+
 const fn range(first: u8, last: u8) -> Range8 {
     Range8 { first, last }
 }
 
-/// What one of the endless answers tells.
-pub(super) fn parse(told: &EnableContextReply) -> Vec<Seen> {
+/// What one of the endless answers tells; we are client `own`.
+pub(super) fn parse(told: &EnableContextReply, own: u32) -> Vec<Seen> {
     const FROM_SERVER: u8 = 0;
     const FROM_CLIENT: u8 = 1;
     match told.category {
         FROM_SERVER => told.data.chunks_exact(32).filter_map(event).collect(),
-        FROM_CLIENT => request(&told.data, told.client_swapped)
-            .into_iter()
-            .collect(),
+        FROM_CLIENT => request(told, own).into_iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -163,12 +189,21 @@ fn event(bytes: &[u8]) -> Option<Seen> {
     })
 }
 
-/// Reads a program's request: `ChangeKeyboardMapping`, or one of XKB's.
-fn request(bytes: &[u8], swapped: bool) -> Option<Seen> {
-    let (&[opcode, keys, ..], rest) = bytes.split_first_chunk::<4>()?;
-    if opcode != CHANGE_KEYBOARD_MAPPING_REQUEST {
-        return Some(Seen::Relaid);
+/// Reads a program's request: `ChangeKeyboardMapping`, one of XKB's, or our own fence.
+fn request(told: &EnableContextReply, own: u32) -> Option<Seen> {
+    match *told.data.first()? {
+        CHANGE_KEYBOARD_MAPPING_REQUEST => bound(&told.data, told.client_swapped),
+        NO_OPERATION_REQUEST => {
+            let id = told.data.last_chunk().filter(|_| told.xid_base == own)?;
+            Some(Seen::Fence(u64::from_ne_bytes(*id)))
+        }
+        _ => Some(Seen::Relaid),
     }
+}
+
+/// Reads `ChangeKeyboardMapping`.
+fn bound(bytes: &[u8], swapped: bool) -> Option<Seen> {
+    let (&[_, keys, ..], rest) = bytes.split_first_chunk::<4>()?;
     // A length of zero says that the true one follows, in four bytes (BIG-REQUESTS).
     let big = bytes.get(2..4) == Some(&[0, 0]);
     let (&[first, width, _, _], keysyms) =
@@ -206,12 +241,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(request_bytes: &[u8], swapped: bool, expected: &[Binding]) {
+    fn check(request: &[u8], swapped: bool, expected: &[Binding]) {
         let bound = Seen::Bound {
             first: 8,
             bindings: expected.to_vec(),
         };
-        assert_eq!(request(request_bytes, swapped), Some(bound));
+        assert_eq!(super::bound(request, swapped), Some(bound));
     }
 
     #[test]
@@ -246,7 +281,7 @@ mod tests {
     #[test]
     fn requests_that_end_early_bind_what_they_hold() {
         for len in 0..12 {
-            let request = request(&[100, 9, 3, 0, 8, 200, 0, 0, 1, 0, 0, 0][..len], false);
+            let request = bound(&[100, 9, 3, 0, 8, 200, 0, 0, 1, 0, 0, 0][..len], false);
             let empty = request.is_none_or(|seen| match seen {
                 Seen::Bound { bindings, .. } => bindings.is_empty(),
                 _ => false,

@@ -1,7 +1,7 @@
 //! Keys, as xdotool types them and as programs change what they mean.
 
 use crate::{
-    desktop::{Desktop, wait_for},
+    desktop::Desktop,
     watch::{Watch, acts, text},
 };
 
@@ -19,7 +19,7 @@ const TEXTS: [&str; 7] = [
 #[track_caller]
 fn check_typed(desktop: &Desktop, watch: &Watch, options: &[&str], typed: &str) {
     desktop.xdotool(&[&["type"], options, &["--", typed]].concat());
-    assert_eq!(text(&watch.keys(desktop)), typed);
+    assert_eq!(text(&watch.keys()), typed);
 }
 
 /// What xdotool binds for one letter is gone again before anyone could ask for it.
@@ -57,7 +57,7 @@ fn peer_chords_keep_their_order() {
     let watch = Watch::start(&desktop);
     desktop.xdotool(&["key", "ctrl+c", "Return", "alt+F4"]);
     assert_eq!(
-        acts(&watch.keys(&desktop)),
+        acts(&watch.keys()),
         "+Control_L +c -Control_L -c +Return -Return +Alt_L +F4 -Alt_L -F4"
     );
 }
@@ -72,7 +72,7 @@ fn peer_a_key_held_down_repeats_and_is_released_once() {
         watch.next().expect("it repeats");
     }
     desktop.xdotool(&["keyup", "x"]);
-    let rest = watch.keys(&desktop);
+    let rest = watch.keys();
     let (release, repeats) = rest.split_last().expect("a release");
     assert_eq!((release.keysym.char(), release.down), (Some('x'), false));
     assert!(repeats.iter().all(|key| key.down));
@@ -108,7 +108,7 @@ fn peer_bound_keys_mean_what_the_server_makes_of_them() {
     for (code, binding) in codes.iter().zip(bindings) {
         desktop.run("xmodmap", &["-e", &format!("keycode {code} = {binding}")]);
     }
-    saw.so_far(&desktop);
+    saw.so_far();
     let asked = Watch::start(&desktop);
     for lock in ["none", "Caps_Lock", "Num_Lock"] {
         for held in ["", "shift+"] {
@@ -120,7 +120,7 @@ fn peer_bound_keys_mean_what_the_server_makes_of_them() {
             desktop.xdotool(&["key", lock]);
         }
     }
-    let (saw, asked) = (saw.keys(&desktop), asked.keys(&desktop));
+    let (saw, asked) = (saw.keys(), asked.keys());
     assert!(saw.len() > 2 * 6 * codes.len());
     // A character has several keysyms; what it is called is what counts.
     assert_eq!(acts(&saw), acts(&asked));
@@ -132,5 +132,5 @@ fn peer_a_display_that_types_on_after_an_observer_left_is_observed_anew() {
     drop(Watch::start(&desktop));
     let watch = Watch::start(&desktop);
     check_typed(&desktop, &watch, &[], "again ж");
-    wait_for("nothing more", || watch.so_far(&desktop).is_empty());
+    assert_eq!(watch.so_far(), []);
 }

@@ -16,7 +16,7 @@ fn peer_clicks_at_the_corners_are_told_at_the_pixel() {
     for at @ [x, y] in CORNERS {
         desktop.xdotool(&["mousemove", &x.to_string(), &y.to_string(), "click", "1"]);
         let (at, up) = (Point::from(at), Buttons(0));
-        let told = watch.pointers(&desktop);
+        let told = watch.pointers();
         let steps = [up, Buttons(1), up].map(|buttons| Pointer { at, buttons });
         assert_eq!(told, steps);
     }
@@ -47,7 +47,7 @@ fn peer_each_button_and_each_turn_of_the_wheel_is_told() {
             "2",
             &detail.to_string(),
         ]);
-        let told = watch.pointers(&desktop);
+        let told = watch.pointers();
         let told: Vec<Vec<Button>> = told.iter().map(|at| at.buttons.iter().collect()).collect();
         assert_eq!(told, [vec![button], vec![], vec![button], vec![]]);
     }
@@ -60,10 +60,6 @@ fn peer_a_pointer_that_is_moved_without_a_click_is_told() {
     desktop.xdotool(&["mousemove", "10", "20"]);
     desktop.xdotool(&["mousemove_relative", "--", "5", "-5"]);
     desktop.xdotool(&["mousemove_relative", "--", "0", "0"]);
-    let told: Vec<Point> = watch
-        .pointers(&desktop)
-        .iter()
-        .map(|told| told.at)
-        .collect();
+    let told: Vec<Point> = watch.pointers().iter().map(|told| told.at).collect();
     assert_eq!(told, [[10, 20], [15, 15]].map(Point::from));
 }

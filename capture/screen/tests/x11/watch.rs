@@ -6,73 +6,69 @@ use std::{
 };
 
 use capture::input::{Input, Key, Pointer};
-use capture_screen::x11::{Observer, ObserverError};
+use capture_screen::x11::{Fence, Observer, ObserverError, Told};
 
 use crate::desktop::Desktop;
 
 /// The longest that anything takes to be told.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The key with which tests say that they are done: the observer tells everything before it.
-const DONE: &str = "F12";
 
 /// A running observer.
 pub(crate) struct Watch {
-    told: Receiver<Result<Input, ObserverError>>,
+    told: Receiver<Result<Told, ObserverError>>,
+    fence: Fence,
 }
 
 impl Watch {
     pub(crate) fn start(desktop: &Desktop) -> Self {
         let mut observer = Observer::connect(&desktop.display).expect("the display is up");
+        let fence = observer.fence();
         let (tell, told) = sync_channel(10_000);
         std::thread::spawn(move || {
             loop {
-                let input = observer.next();
-                let last = input.is_err();
-                if tell.send(input).is_err() || last {
+                let next = observer.next();
+                let last = next.is_err();
+                if tell.send(next).is_err() || last {
                     return;
                 }
             }
         });
-        Self { told }
+        Self { told, fence }
     }
 
-    pub(crate) fn next(&self) -> Result<Input, ObserverError> {
+    pub(crate) fn next(&self) -> Result<Told, ObserverError> {
         self.told.recv_timeout(PATIENCE).expect("something is told")
     }
 
     /// All that was told until now.
-    pub(crate) fn so_far(&self, desktop: &Desktop) -> Vec<Input> {
-        desktop.xdotool(&["key", DONE]);
-        let mut told = Vec::new();
+    pub(crate) fn so_far(&self) -> Vec<Input> {
+        self.fence.raise(7).expect("the display stays");
+        let mut inputs = Vec::new();
         loop {
             match self.next().expect("the display stays") {
-                Input::Key(key) if key.keysym.name() == DONE => {
-                    if !key.down {
-                        return told;
-                    }
+                Told::Input(input) => inputs.push(input),
+                Told::Fence(id) => {
+                    assert_eq!(id, 7);
+                    return inputs;
                 }
-                input => told.push(input),
             }
         }
     }
 
-    pub(crate) fn keys(&self, desktop: &Desktop) -> Vec<Key> {
+    pub(crate) fn keys(&self) -> Vec<Key> {
         let key = |input| match input {
             Input::Key(key) => Some(key),
             _ => None,
         };
-        self.so_far(desktop).into_iter().filter_map(key).collect()
+        self.so_far().into_iter().filter_map(key).collect()
     }
 
-    pub(crate) fn pointers(&self, desktop: &Desktop) -> Vec<Pointer> {
+    pub(crate) fn pointers(&self) -> Vec<Pointer> {
         let pointer = |input| match input {
             Input::Pointer(pointer) => Some(pointer),
             _ => None,
         };
-        self.so_far(desktop)
-            .into_iter()
-            .filter_map(pointer)
-            .collect()
+        self.so_far().into_iter().filter_map(pointer).collect()
     }
 }
 
