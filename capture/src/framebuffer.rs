@@ -129,6 +129,20 @@ impl Framebuffer {
         }
     }
 
+    /// How many pixels are not black, counted no further than the row that reaches `limit_px`.
+    #[must_use]
+    pub fn lit_px(&self, limit_px: u64) -> u64 {
+        let mut lit = 0;
+        for row in self.bgrx.chunks_exact(self.stride_bytes()) {
+            let pixels = row.as_chunks::<BYTES_PER_PX>().0;
+            lit += pixels.iter().filter(|[b, g, r, _]| b | g | r != 0).count() as u64;
+            if limit_px <= lit {
+                break;
+            }
+        }
+        lit
+    }
+
     /// Hashes the tiles that `damage` touches and gives back the damage in those that changed.
     pub fn settle(&mut self, damage: &Damage) -> Damage {
         let (columns, _) = self.tile_grid();
@@ -234,6 +248,17 @@ mod tests {
             assert_eq!(Framebuffer::new(size, 0).err(), Some(SizeError { size }));
         }
         assert!(Framebuffer::new(Size::new(7680, 4320), 0).is_ok());
+    }
+
+    #[test]
+    fn lit_pixels_are_counted_as_far_as_asked() {
+        let mut screen = screen();
+        assert_eq!(screen.lit_px(1), 0);
+        screen.fill(screen.size().rect(), [0, 0, 0, 9]);
+        assert_eq!(screen.lit_px(1), 0);
+        screen.fill(screen.size().rect(), [0, 1, 0, 0]);
+        assert_eq!(screen.lit_px(u64::MAX), 130 * 70);
+        assert_eq!(screen.lit_px(131), 2 * 130);
     }
 
     #[test]

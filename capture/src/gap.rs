@@ -14,7 +14,7 @@ pub enum GapReason {
     Stalled,
     /// The source delivers nothing but black.
     SourceBlack,
-    /// The operating system withdrew the right to look.
+    /// The operating system or the source withdrew the right to look.
     PermissionLost,
     /// The system shows a screen that may not be captured.
     SecureDesktop,

@@ -3,6 +3,7 @@
 
 mod connection;
 mod drive;
+mod health;
 mod media_clock;
 mod recording;
 mod reports;

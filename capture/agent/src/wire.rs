@@ -89,6 +89,13 @@ pub(crate) enum Report {
         /// Since when.
         to: MediaTime,
     },
+    /// The recording's health changed.
+    Health {
+        /// How it does now.
+        state: String,
+        /// What happened, for the operator.
+        detail: String,
+    },
     /// How it goes, about once a second.
     Status(Status),
     /// The first connection failed; nothing was recorded.

@@ -54,9 +54,14 @@ impl Lost {
 
 impl From<capture_vnc::Error> for Lost {
     fn from(error: capture_vnc::Error) -> Self {
+        let refused = error.kind() == ErrorKind::Refused;
         Self {
-            reason: error.reason(),
-            refused: error.kind() == ErrorKind::Refused,
+            reason: if refused {
+                GapReason::PermissionLost
+            } else {
+                error.reason()
+            },
+            refused,
             detail: match advice(&error) {
                 Some(advice) => format!("{error}; {advice}"),
                 None => error.to_string(),

@@ -10,12 +10,13 @@ use capture::{Damage, GapReason, source::SourceEvent};
 use super::{
     Stop, StopCause,
     connection::{Connection, Lost},
+    health::{Light, State, Watch},
     recording::{Desktop, Recording},
 };
 use crate::clock::BootTime;
 
-/// A session that is asked to stop waits this long for a proof that its picture stood until then:
-/// a little longer than sources take from one proof to the next.
+/// A session that is asked to stop asks for a proof that its picture stood until then, and waits
+/// this long for it: a source that answers at all answers sooner.
 const LAST_PROOF_MS: u64 = 1_250;
 /// How often the parent hears how it goes.
 const STATUS_EVERY_MS: u64 = 1_000;
@@ -54,6 +55,7 @@ pub(super) async fn drive(
             return Ok(Outcome::Stopped(cause, since));
         }
         view.take_if_due(&mut connection, recording, now)?;
+        view.tell_black(recording, now)?;
         if connection.session.is_stalled(now.ms()) {
             recording.gap(GapReason::Stalled, "source does not answer")?;
         }
@@ -68,7 +70,8 @@ pub(super) async fn drive(
         let stop_due = stopping.map(|(_, since)| since.plus_ms(LAST_PROOF_MS));
         let source_due = connection.session.poll_timeout().map(BootTime::from_ms);
         let slot = view.slot(&connection, recording);
-        let due = [source_due, slot, recording.sync_due(), stop_due]
+        let black_due = view.black.poll_timeout();
+        let due = [source_due, slot, black_due, recording.sync_due(), stop_due]
             .into_iter()
             .flatten();
         let wake_in_ms = due.fold(status_due, BootTime::min).ms_since(now);
@@ -77,6 +80,7 @@ pub(super) async fn drive(
             cause = stopped(stop), if stopping.is_none() => {
                 let since = BootTime::now();
                 view.take(&mut connection, recording, since)?;
+                connection.session.request_proof(since.ms());
                 stopping = Some((cause, since));
             }
             received = connection.receive() => match received {
@@ -107,6 +111,8 @@ struct View {
     taken: Option<BootTime>,
     /// When the source last proved its picture.
     proven: Option<BootTime>,
+    /// How long the screen has been black.
+    black: Watch,
 }
 
 impl View {
@@ -152,13 +158,26 @@ impl View {
         if self.changed.is_some() {
             return Ok(());
         }
-        if let Some(proven) = self.proven {
+        // A screen without a picture is proven to be one; the gap goes on.
+        if let Some(proven) = self.proven.filter(|_| !self.black.is_blank()) {
             recording.proof(proven, &connection.framebuffer)?;
         }
         if std::mem::take(&mut self.unconsumed) {
             connection.session.request_update(BootTime::now().ms());
         }
         Ok(())
+    }
+
+    /// Tells of a screen that has been black for too long.
+    fn tell_black(&mut self, recording: &mut Recording<'_>, now: BootTime) -> anyhow::Result<()> {
+        match self.black.handle_timeout(now) {
+            Some(Light::None) => recording.gap(GapReason::SourceBlack, "not one pixel is lit"),
+            Some(Light::Spot) => {
+                recording.health(State::Black, "the screen is black but for a spot");
+                Ok(())
+            }
+            Some(Light::Lit) | None => Ok(()),
+        }
     }
 
     /// When the changed picture may be taken as a frame; `None` while nothing changed, or while an
@@ -197,7 +216,19 @@ impl View {
         if let Some(desktop) = &self.desktop
             && let Some((damage, received)) = self.changed.take_if(|_| whole)
         {
-            recording.frame(received, desktop, &connection.framebuffer, &damage)?;
+            let framebuffer = &connection.framebuffer;
+            let was_blank = self.black.is_blank();
+            let light = Light::of(framebuffer);
+            self.black.picture(received, light);
+            if !self.black.is_blank() {
+                // What changed while there was no picture was not recorded.
+                let whole = || Damage::of(framebuffer.size().rect());
+                let damage = if was_blank { whole() } else { damage };
+                recording.frame(received, desktop, framebuffer, &damage)?;
+            }
+            if light == Light::Lit {
+                recording.health(State::Ok, "the screen is lit");
+            }
             self.taken = Some(now);
         }
         if std::mem::take(&mut self.unconsumed) {

@@ -5,13 +5,14 @@ use std::io;
 use anyhow::Context as _;
 use capture::{
     Damage, Framebuffer, GapReason, MediaTime, Size,
+    event::Event,
     session::SessionHead,
     time::{AnchorKeeper, Stamper},
 };
 use encoder::{Output, Policy, Track, TrackConfig};
 use segment::end::EndReason;
 
-use super::{media_clock::MediaClock, reports::Reports};
+use super::{health::State, media_clock::MediaClock, reports::Reports};
 use crate::{
     clock::{self, BootTime},
     spool::{Claim, Epoch, Folder, Journal},
@@ -51,6 +52,8 @@ struct Film {
     proven: MediaTime,
     /// Whether there is no picture now.
     in_gap: bool,
+    /// The health last told.
+    health: State,
 }
 
 #[derive(Default)]
@@ -93,6 +96,7 @@ impl<'a> Recording<'a> {
                 outputs: Vec::new(),
                 proven: resume.from,
                 in_gap: false,
+                health: State::Ok,
             });
             recording.gap(GapReason::RecorderRestarted, "recorder was started again")?;
         }
@@ -182,6 +186,7 @@ impl<'a> Recording<'a> {
             outputs: Vec::new(),
             proven: MediaTime::ZERO,
             in_gap: false,
+            health: State::Ok,
         };
         // The first anchor is the start itself, so that the head and the clock agree to the ms.
         if let Some(anchor) = film
@@ -209,6 +214,7 @@ impl<'a> Recording<'a> {
         film.proven = t;
         if std::mem::take(&mut film.in_gap) {
             self.reports.send(&Report::GapClosed { to: t });
+            self.health(State::Ok, "there is a picture again");
         }
         self.write()
     }
@@ -235,13 +241,31 @@ impl<'a> Recording<'a> {
         self.write()
     }
 
+    /// Tells how the recording does, if that has changed.
+    pub(super) fn health(&mut self, state: State, detail: &str) {
+        let Some(film) = &mut self.film else { return };
+        if std::mem::replace(&mut film.health, state) == state {
+            return;
+        }
+        // Of the last picture that is known: what is told later could lie past the session's end.
+        let event = Event::health(film.proven, state.as_str(), detail);
+        film.track.event(event, &mut film.outputs);
+        self.reports.send(&Report::Health {
+            state: state.as_str().to_owned(),
+            detail: detail.to_owned(),
+        });
+    }
+
     /// There is no picture since the last proven one.
     pub(super) fn gap(&mut self, reason: GapReason, detail: &str) -> anyhow::Result<()> {
+        if let Some(state) = State::of_gap(reason) {
+            self.health(state, detail);
+        }
         let Some(film) = &mut self.film else {
             return Ok(());
         };
         if std::mem::replace(&mut film.in_gap, true) {
-            return Ok(());
+            return self.write();
         }
         let from = film.proven;
         film.track.gap(from, reason, &mut film.outputs)?;

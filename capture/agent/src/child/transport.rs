@@ -72,9 +72,14 @@ impl Error {
 
     /// What it means for a recording of `source`.
     pub(super) fn lost(&self, source: &Source) -> Lost {
+        let refused = self.is_refusal();
         Lost {
-            reason: GapReason::Disconnected,
-            refused: self.is_refusal(),
+            reason: if refused {
+                GapReason::PermissionLost
+            } else {
+                GapReason::Disconnected
+            },
+            refused,
             detail: format!("{source} {self}"),
         }
     }

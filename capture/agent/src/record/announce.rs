@@ -82,7 +82,7 @@ impl Announcer {
         }
     }
 
-    /// Something about the recorder's own health changed.
+    /// The health of the recorder or of its source changed.
     pub(super) fn health(&mut self, state: &str, detail: &str) {
         if self.json {
             self.object("health", json!({ "state": state, "detail": detail }));

@@ -166,6 +166,9 @@ impl Recorder {
                         frames = true;
                         self.courier.announce(|to| to.gap_closed(t));
                     }
+                    Some(Report::Health { state, detail }) => {
+                        self.courier.announce(|to| to.health(&state, &detail));
+                    }
                     Some(Report::Status(status)) => {
                         self.courier.status(status);
                         if child.rss_bytes() > Some(MAX_CHILD_RSS_BYTES) {
