@@ -40,6 +40,12 @@ impl CursorShape {
     pub const fn hot_spot(&self) -> Point {
         self.hot_spot
     }
+
+    /// Its straight-alpha BGRA pixels, row by row.
+    #[must_use]
+    pub fn bgra(&self) -> &[u8] {
+        &self.bgra
+    }
 }
 
 /// A pointer to be composited: a shape at a place.

@@ -262,6 +262,17 @@ pub(crate) fn encode(kind: u8, message: &Extended) -> Vec<u8> {
     encoded
 }
 
+/// A whole message of plain text, in Latin-1: what has no place there becomes a question mark.
+pub(crate) fn encode_classic(kind: u8, text: &str) -> Vec<u8> {
+    let latin: Vec<u8> = { text.chars() }
+        .map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?'))
+        .collect();
+    let mut encoded = vec![kind, 0, 0, 0];
+    encoded.extend(u32::try_from(latin.len()).unwrap_or(u32::MAX).to_be_bytes());
+    encoded.extend(latin);
+    encoded
+}
+
 fn compressed(text: &str) -> Vec<u8> {
     // Lines that end with both already keep their ends.
     let lines = text.replace("\r\n", "\n").replace('\n', "\r\n");

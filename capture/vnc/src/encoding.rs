@@ -17,6 +17,7 @@ pub(crate) const DESKTOP_NAME: i32 = -307;
 pub(crate) const EXTENDED_DESKTOP_SIZE: i32 = -308;
 pub(crate) const CURSOR_WITH_ALPHA: i32 = -314;
 pub(crate) const EXTENDED_MOUSE_BUTTONS: i32 = -316;
+pub(crate) const EXTENDED_CLIPBOARD: i32 = i32::from_be_bytes([0xc0, 0xa1, 0xe5, 0xce]);
 
 /// Notices that are asked for always.
 const NOTICES: [i32; 4] = [LAST_RECT, EXTENDED_DESKTOP_SIZE, DESKTOP_SIZE, DESKTOP_NAME];

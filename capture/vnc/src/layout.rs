@@ -30,12 +30,17 @@ impl Layouts {
         if !format.true_colour && bits_per_pixel != 8 {
             return Err(Error::ColourMapBits { bits_per_pixel });
         }
-        Ok(Self {
+        Ok(Self::of_true_colour(format))
+    }
+
+    /// As [`new`](Self::new), of a format whose pixels are no indices, or known to be bytes.
+    pub(crate) fn of_true_colour(format: PixelFormat) -> Self {
+        Self {
             pixel: Layout::whole(&format),
             compact: Layout::compact(&format),
             tight: Layout::tight(&format),
             indexed: !format.true_colour,
-        })
+        }
     }
 }
 
@@ -146,6 +151,21 @@ impl Layout {
         }
     }
 
+    /// Appends pixels as [`read`](Self::read) takes them; colours become the nearest there are.
+    pub(crate) fn write(&self, pixels: &[Pixel], wire: &mut Vec<u8>) {
+        match &self.kind {
+            Kind::Bgrx => wire.extend(pixels.iter().flat_map(|&[b, g, r, _]| [b, g, r, 0])),
+            Kind::Bgr => wire.extend(pixels.iter().flat_map(|&[b, g, r, _]| [b, g, r])),
+            Kind::Rgb => wire.extend(pixels.iter().flat_map(|&[b, g, r, _]| [r, g, b])),
+            Kind::Index => wire.extend(pixels.iter().map(|&[index, ..]| index)),
+            Kind::Number(number) => {
+                for &pixel in pixels {
+                    number.write(pixel, self.bytes, wire);
+                }
+            }
+        }
+    }
+
     /// Reads the pixel at the start of `wire`, and gives back what follows it.
     #[inline]
     pub(crate) fn split<'a>(&self, wire: &'a [u8]) -> Option<(Pixel, &'a [u8])> {
@@ -246,6 +266,19 @@ impl Number {
         })
     }
 
+    fn write(&self, [b, g, r, _]: Pixel, bytes: usize, wire: &mut Vec<u8>) {
+        let number = { self.channels.iter().zip([b, g, r]) }
+            .fold(0, |number, (channel, colour)| {
+                number | channel.counted(colour) << channel.shift
+            });
+        if self.big_endian {
+            let number = number.to_be_bytes();
+            wire.extend(number.iter().skip(number.len().saturating_sub(bytes)));
+        } else {
+            wire.extend(number.to_le_bytes().iter().take(bytes));
+        }
+    }
+
     fn pixel(&self, values: [u16; 3]) -> Pixel {
         let [blue, green, red] = &self.channels;
         let [b, g, r] = values;
@@ -254,6 +287,11 @@ impl Number {
 }
 
 impl Channel {
+    /// The nearest value to a colour in 256 steps.
+    fn counted(&self, colour: u8) -> u32 {
+        (u32::from(colour) * u32::from(self.max) + 127) / 255
+    }
+
     fn scaled(&self, value: u16) -> u8 {
         self.scaled
             .get(usize::from(value))

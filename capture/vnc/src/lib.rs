@@ -11,17 +11,9 @@
 mod auth;
 mod budget;
 mod canvas;
-#[allow(
-    dead_code,
-    reason = "the relay reads these messages; who writes them follows"
-)]
 #[warn(clippy::arithmetic_side_effects)]
 mod clipboard;
 mod config;
-#[allow(
-    dead_code,
-    reason = "the relay reads only what it records; a server that uses all follows"
-)]
 #[warn(clippy::arithmetic_side_effects)]
 mod driver;
 mod encoding;
@@ -38,6 +30,7 @@ mod pace;
 pub mod proxy;
 mod rect;
 mod request;
+pub mod server;
 mod session;
 #[warn(clippy::arithmetic_side_effects)]
 mod stream;

@@ -41,6 +41,8 @@ pub enum DriverError {
     Clipboard(#[from] ClipboardError),
     #[error(transparent)]
     PixelFormat(#[from] PixelFormatError),
+    #[error("driver asks for indices of a colour map, which are not sent")]
+    ColourMap,
 }
 
 impl DriverError {
@@ -59,7 +61,8 @@ impl DriverError {
             | Self::UnknownQemuMessage { .. }
             | Self::UnknownAudioOperation { .. }
             | Self::Clipboard(_)
-            | Self::PixelFormat(_) => GapReason::Disconnected,
+            | Self::PixelFormat(_)
+            | Self::ColourMap => GapReason::Disconnected,
         }
     }
 }
