@@ -11,7 +11,8 @@
 use std::time::{Duration, Instant};
 
 use capture::{Damage, Framebuffer, MediaTime, Rect, SessionId, Size};
-use encoder::{Canvas, Encoder, Policy, Redactor, Track, TrackConfig, h264};
+use encoder::{Canvas, Encoder, Redactor, Track, TrackConfig, h264};
+use policy::Policy;
 
 const SIZE: Size = Size::new(1920, 1080);
 const FRAMES: u32 = 300;

@@ -4,11 +4,12 @@ mod encoder;
 mod pipeline;
 
 use capture::{Damage, Framebuffer, MediaTime, Size};
+use policy::Policy;
 
 pub use encoder::{Encoder, ParseEncoderError};
 pub use pipeline::Pipeline;
 
-use crate::{Canvas, Policy, RedactedFrame, Redactor, TrackError};
+use crate::{Canvas, RedactedFrame, Redactor, TrackError};
 
 /// Codes pictures of one size. No picture is held back: each call gives its own access unit.
 pub trait Codec {

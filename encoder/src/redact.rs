@@ -2,9 +2,10 @@
 //! reads it.
 
 use capture::{Damage, MediaTime, Rect, Size};
+use policy::Policy;
 use segment::record::MaskRecord;
 
-use crate::{Canvas, Policy, i420::I420};
+use crate::{Canvas, i420::I420};
 
 /// A mask covers this many pixels more on each side, for what anti-aliasing smears over its edge.
 const MARGIN_PX: u32 = 2;

@@ -196,9 +196,10 @@ pub enum SheetError {
 #[cfg(test)]
 mod tests {
     use capture::{Damage, Framebuffer};
+    use policy::Policy;
 
     use super::*;
-    use crate::{Canvas, Policy, Redactor};
+    use crate::{Canvas, Redactor};
 
     #[test]
     fn tiles_keep_the_aspect_and_never_grow() {

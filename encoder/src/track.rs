@@ -14,14 +14,14 @@ mod tests;
 use capture::{
     Anchor, Damage, Framebuffer, GapReason, MediaTime, SessionId, cursor::Cursor, event::Event,
 };
+use policy::Policy;
 use segment::{
     Record,
     record::{GapRecord, Sample},
 };
 
 use crate::{
-    Canvas, Codec, CodecError, Encoder, OpenCodec, PaintError, Policy, Redactor, h264,
-    thumbs::SheetError,
+    Canvas, Codec, CodecError, Encoder, OpenCodec, PaintError, Redactor, h264, thumbs::SheetError,
 };
 use beside::{Beside, Held};
 pub use due::{HEARTBEAT_MS, IDLE_OBJECT_MS};

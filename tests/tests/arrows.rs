@@ -9,16 +9,24 @@ use serde::Deserialize;
 
 /// Who may know whom. A new arrow is a design change: it edits `ARCHITECTURE.md` in the same
 /// commit.
-const MAY_KNOW: [(&str, &[&str]); 9] = [
+const MAY_KNOW: [(&str, &[&str]); 10] = [
     ("capture", &[]),
     ("segment", &["capture"]),
-    ("encoder", &["capture", "segment"]),
+    ("policy", &["capture"]),
+    ("encoder", &["capture", "policy", "segment"]),
     ("capture-screen", &["capture"]),
     ("capture-vnc", &["capture"]),
     ("index", &["capture", "segment"]),
     (
         "capture-agent",
-        &["capture", "capture-vnc", "encoder", "index", "segment"],
+        &[
+            "capture",
+            "capture-vnc",
+            "encoder",
+            "index",
+            "policy",
+            "segment",
+        ],
     ),
     ("replay-server", &["capture", "index", "segment"]),
     (
@@ -36,7 +44,7 @@ const MAY_KNOW: [(&str, &[&str]); 9] = [
 ];
 
 /// Crates that do no IO: nothing in them may bring a runtime, a socket or a file.
-const PURE: [&str; 3] = ["capture", "segment", "capture-vnc"];
+const PURE: [&str; 4] = ["capture", "segment", "policy", "capture-vnc"];
 /// What would bring one, as a dependency of the library itself.
 const IMPURE: [&str; 6] = [
     "tokio",

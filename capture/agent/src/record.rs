@@ -11,7 +11,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use capture::SessionId;
-use encoder::Policy;
+use policy::Policy;
 
 use self::{
     announce::Announcer,

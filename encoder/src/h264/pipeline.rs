@@ -214,9 +214,10 @@ fn cast<T: IsA<gst::Element>>(element: gst::Element) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use capture::{Damage, Framebuffer, Rect};
+    use policy::Policy;
 
     use super::*;
-    use crate::{Canvas, Encoder, Policy, Redactor, h264};
+    use crate::{Canvas, Encoder, Redactor, h264};
 
     /// A screen of text-like noise that scrolls, so that there is something to code.
     struct Desk {

@@ -9,7 +9,8 @@ use capture::{
     session::SessionHead,
     time::{AnchorKeeper, Stamper},
 };
-use encoder::{Output, Policy, Track, TrackConfig};
+use encoder::{Output, Track, TrackConfig};
+use policy::Policy;
 use segment::end::EndReason;
 
 use super::{health::State, media_clock::MediaClock, reports::Reports};
@@ -163,7 +164,7 @@ impl<'a> Recording<'a> {
             server_name: desktop.server_name.clone(),
             size: desktop.size,
             fps_max: self.spec.fps_max,
-            policy: self.policy.sha256().map(|digest| digest.to_string()),
+            policy: self.policy.sha256().map(str::to_owned),
             recorder: concat!("playhead-agent ", env!("CARGO_PKG_VERSION")).to_owned(),
             context: self.spec.context.clone(),
         };

@@ -6,13 +6,14 @@ use std::sync::{
 };
 
 use capture::{Damage, Framebuffer, GapReason, MediaTime, Rect, SessionId, Size, event::Event};
+use policy::Policy;
 use segment::{
     Assembled, Assembly, Manifest, Sha256, assemble,
     manifest::{Init, Span},
 };
 
 use super::super::{Output, Track, TrackConfig, object};
-use crate::{Codec, CodecError, CodedFrame, Encoder, Policy, RedactedFrame, h264};
+use crate::{Codec, CodecError, CodedFrame, Encoder, RedactedFrame, h264};
 
 pub(super) fn t(ms: u64) -> MediaTime {
     MediaTime::from_ms(ms)

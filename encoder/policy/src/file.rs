@@ -1,9 +1,10 @@
 //! The policy file's TOML, and which of its rules this recorder carries out.
 
-use serde::Deserialize;
+use capture::mark::Mark as Told;
+use serde::{Deserialize, de::IgnoredAny};
 use toml::Spanned;
 
-use super::{Clipboard, FixedMask, Input, Keys, Length, Policy, PolicyError, Region};
+use crate::{Between, Clipboard, Input, Keys, Length, Mask, Policy, PolicyError, Region};
 
 /// The whole file. Every rule of the format is known here, so that only unknown ones are typos.
 #[derive(Deserialize)]
@@ -24,6 +25,24 @@ struct MaskRule {
     rect: Spanned<toml::Value>,
     from_mark: Option<Spanned<String>>,
     to_mark: Option<Spanned<String>>,
+    from_row: Option<Spanned<IgnoredAny>>,
+    to_row: Option<Spanned<IgnoredAny>>,
+    on_row: Option<Spanned<IgnoredAny>>,
+    from_span: Option<Spanned<IgnoredAny>>,
+    to_span: Option<Spanned<IgnoredAny>>,
+    on_span: Option<Spanned<IgnoredAny>>,
+}
+
+impl MaskRule {
+    /// The first trigger, if it has one, that no recorder ever hears of.
+    fn unheard(&self) -> Option<&Spanned<IgnoredAny>> {
+        let (rows, spans) = (
+            [&self.from_row, &self.to_row, &self.on_row],
+            [&self.from_span, &self.to_span, &self.on_span],
+        );
+        let all = rows.into_iter().chain(spans).flatten();
+        all.min_by_key(|trigger| trigger.span().start)
+    }
 }
 
 #[derive(Deserialize)]
@@ -42,25 +61,11 @@ struct TextRule {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InputRules {
-    keys: Option<Spanned<KeysWord>>,
+    #[serde(default)]
+    keys: Keys,
     suppress_after: Option<Spanned<Vec<String>>>,
-    clipboard: Option<Spanned<ClipboardWord>>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum KeysWord {
-    None,
-    Classes,
-    All,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ClipboardWord {
-    None,
-    Hash,
-    Text,
+    #[serde(default)]
+    clipboard: Clipboard,
 }
 
 #[derive(Deserialize)]
@@ -75,7 +80,7 @@ struct ContentRules {
 }
 
 /// The masks and input settings of a policy's text.
-pub(super) fn read(text: &str) -> Result<(Vec<FixedMask>, Input), PolicyError> {
+pub(super) fn read(text: &str) -> Result<(Vec<Mask>, Input), PolicyError> {
     let file: File = toml::from_str(text).map_err(|error| PolicyError::Syntax {
         line: line_of(text, error.span().map_or(0, |span| span.start)),
         message: error.message().to_owned(),
@@ -97,22 +102,8 @@ pub(super) fn read(text: &str) -> Result<(Vec<FixedMask>, Input), PolicyError> {
         if let Some(rule) = &rules.suppress_after {
             return unsupported(rule.span().start, "suppress_after rules are");
         }
-        if let Some(keys) = rules.keys {
-            input.keys = match keys.get_ref() {
-                KeysWord::None => Keys::None,
-                KeysWord::Classes => Keys::Classes,
-                KeysWord::All => return unsupported(keys.span().start, "keys = \"all\" is"),
-            };
-        }
-        if let Some(clipboard) = rules.clipboard {
-            input.clipboard = match clipboard.get_ref() {
-                ClipboardWord::None => Clipboard::None,
-                ClipboardWord::Hash => Clipboard::Hash,
-                ClipboardWord::Text => {
-                    return unsupported(clipboard.span().start, "clipboard = \"text\" is");
-                }
-            };
-        }
+        input.keys = rules.keys;
+        input.clipboard = rules.clipboard;
     }
     if let Some(extra) = file.mask.get(Policy::MAX_MASKS) {
         return Err(PolicyError::Syntax {
@@ -120,13 +111,10 @@ pub(super) fn read(text: &str) -> Result<(Vec<FixedMask>, Input), PolicyError> {
             message: format!("a policy has at most {} masks", Policy::MAX_MASKS),
         });
     }
-    let mut masks = Vec::new();
+    let mut masks: Vec<Mask> = Vec::new();
     for rule in file.mask {
-        let rule = rule.into_inner();
-        if let Some(mark) = rule.from_mark.or(rule.to_mark) {
-            return unsupported(mark.span().start, "masks between marks are");
-        }
-        masks.push(fixed_mask(text, rule.name, rule.rect)?);
+        let mask = mask(text, rule.into_inner(), &masks)?;
+        masks.push(mask);
     }
     Ok((masks, input))
 }
@@ -134,28 +122,69 @@ pub(super) fn read(text: &str) -> Result<(Vec<FixedMask>, Input), PolicyError> {
 /// The longest rule name, which every segment's manifest repeats.
 const MAX_NAME_CHARS: usize = 64;
 
-fn fixed_mask(
-    text: &str,
-    name: Spanned<String>,
-    rect: Spanned<toml::Value>,
-) -> Result<FixedMask, PolicyError> {
-    let (name_at, rect_at) = (name.span().start, rect.span().start);
-    let name = name.into_inner();
+/// One mask, which agrees with those `before` it.
+fn mask(text: &str, rule: MaskRule, before: &[Mask]) -> Result<Mask, PolicyError> {
+    let (name_at, name) = (rule.name.span().start, rule.name.get_ref());
     let wrong = |at: usize, reason: String| PolicyError::Mask {
         line: line_of(text, at),
         name: name.clone(),
         reason,
     };
+    if let Some(trigger) = rule.unheard() {
+        let reason = "is begun by a row or span: those reach only the server, and never a recorder; \
+            a mask is begun by a mark (from_mark, to_mark)";
+        return Err(wrong(trigger.span().start, reason.to_owned()));
+    }
     let chars = name.chars().count();
     if name.trim().is_empty() || chars > MAX_NAME_CHARS || name.chars().any(char::is_control) {
         let reason = format!("needs a printable name of 1 to {MAX_NAME_CHARS} characters");
         return Err(wrong(name_at, reason));
     }
-    let region = region(rect.into_inner()).map_err(|reason| wrong(rect_at, reason))?;
-    Ok(FixedMask { name, region })
+    let region =
+        region(rule.rect.get_ref()).map_err(|reason| wrong(rule.rect.span().start, reason))?;
+    let between = match (&rule.from_mark, &rule.to_mark) {
+        (None, None) => None,
+        (Some(from), Some(to)) => {
+            let between = between(from.get_ref(), to.get_ref(), before);
+            Some(between.map_err(|reason| wrong(from.span().start, reason))?)
+        }
+        (Some(one), None) | (None, Some(one)) => {
+            let reason = "needs both from_mark and to_mark".to_owned();
+            return Err(wrong(one.span().start, reason));
+        }
+    };
+    Ok(Mask {
+        name: name.clone(),
+        region,
+        between,
+    })
 }
 
-fn region(rect: toml::Value) -> Result<Region, String> {
+/// The pair of two marks. One mark has one end everywhere, so that it is known at any time what
+/// is still open.
+fn between(from: &str, to: &str, before: &[Mask]) -> Result<Between, String> {
+    for name in [from, to] {
+        if Told::new(name.to_owned(), None).is_err() {
+            return Err(format!("names {name:?}, which is no mark's name"));
+        }
+    }
+    if from == to {
+        return Err("needs two different marks".to_owned());
+    }
+    let others = before.iter().filter_map(|mask| mask.between.as_ref());
+    let mut ends = others
+        .map(|other| (&*other.from_mark, &*other.to_mark))
+        .chain([(Told::SECRET_BEGIN, Told::SECRET_END)]);
+    if let Some((_, end)) = ends.find(|&(begin, end)| begin == from && end != to) {
+        return Err(format!("ends {from:?} with {to:?}, but its end is {end:?}"));
+    }
+    Ok(Between {
+        from_mark: from.to_owned(),
+        to_mark: to.to_owned(),
+    })
+}
+
+fn region(rect: &toml::Value) -> Result<Region, String> {
     const FORM: &str = "needs rect = \"full\" or [left, top, width, height]";
     match rect {
         toml::Value::String(word) if word == "full" => Ok(Region::Full),
