@@ -4,6 +4,7 @@
 mod connection;
 mod drive;
 mod health;
+mod isolate;
 mod media_clock;
 mod recording;
 mod reports;
@@ -12,7 +13,8 @@ mod transport;
 use std::{io::BufRead as _, time::Duration};
 
 use anyhow::Context as _;
-use capture::source::SourceEvent;
+use capture::{Framebuffer, Size, source::SourceEvent};
+use encoder::h264;
 use segment::end::EndReason;
 use tokio::sync::watch;
 
@@ -27,6 +29,8 @@ use crate::{
 
 /// The longest line the parent sends: a policy and a run's context fit many times over.
 const MAX_LINE_BYTES: usize = 4 << 20;
+/// The first descriptor after standard input, output and error: the parent leaves no more.
+const FIRST_INHERITED_FD: u32 = 3;
 /// The first wait before a lost source is tried again; each further one is twice as long.
 const FIRST_WAIT_MS: u64 = 500;
 /// The longest such wait.
@@ -34,6 +38,8 @@ const LONGEST_WAIT_MS: u64 = 30_000;
 
 /// Runs the child until its session ends; reports go to standard output.
 pub(crate) fn run() -> anyhow::Result<()> {
+    isolate::give_up_privileges().context("giving up privileges")?;
+    isolate::close_inherited_from(FIRST_INHERITED_FD).context("closing what was inherited")?;
     let reports = Reports::default();
     let mut line = String::new();
     std::io::stdin()
@@ -41,6 +47,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         .read_line(&mut line)
         .context("reading the spec")?;
     let spec: Spec = serde_json::from_str(&line).context("parsing the spec")?;
+    confine(&spec).inspect_err(|error| reports.send(&Report::failed(error)))?;
     let stop = listen(spec.session.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -48,10 +55,19 @@ pub(crate) fn run() -> anyhow::Result<()> {
     runtime
         .block_on(record(spec, stop, &reports))
         .inspect_err(|error| {
-            reports.send(&Report::Failed {
-                detail: format!("{error:#}"),
-            });
+            reports.send(&Report::failed(error));
         })
+}
+
+/// Finds the encoder, and from then on starts no programs and reaches for nothing else.
+fn confine(spec: &Spec) -> anyhow::Result<()> {
+    // The first use of an encoder looks for plugins, which is done in other processes.
+    let picture = Framebuffer::new(Size::new(64, 64), 0)?;
+    h264::try_out(spec.encoder, &picture).context("starting the encoder")?;
+    if let Err(error) = isolate::confine() {
+        tracing::warn!(error = %anyhow::Error::from(error), "System calls are not confined");
+    }
+    Ok(())
 }
 
 /// Why recording should stop: `None` while it should not.

@@ -121,6 +121,15 @@ pub(crate) enum Report {
     },
 }
 
+impl Report {
+    /// The child cannot go on because of `error`.
+    pub(crate) fn failed(error: &anyhow::Error) -> Self {
+        Self::Failed {
+            detail: format!("{error:#}"),
+        }
+    }
+}
+
 /// How the recording goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Status {
