@@ -1,7 +1,9 @@
 //! How rectangles of the picture are written for a client (RFC 6143 section 7.7).
 
 mod deflate;
+mod palette;
 mod pointer;
+mod tight;
 mod tile;
 
 use capture::{Framebuffer, Rect, Size, cursor::CursorShape, pixels::PixelFormat};
@@ -13,6 +15,9 @@ use crate::{
     layout::{Layout, Layouts, Pixel},
 };
 
+/// The widest rectangle that every encoding can write.
+pub(super) const MAX_WIDTH_PX: u32 = tight::MAX_WIDTH_PX;
+
 /// The side of a ZRLE tile.
 const TILE_PX: u32 = 64;
 
@@ -20,6 +25,7 @@ const TILE_PX: u32 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Raw,
+    Tight,
     Zrle,
 }
 
@@ -27,6 +33,7 @@ impl Method {
     pub(super) const fn of(number: i32) -> Option<Self> {
         match number {
             encoding::RAW => Some(Self::Raw),
+            encoding::TIGHT => Some(Self::Tight),
             encoding::ZRLE => Some(Self::Zrle),
             _ => None,
         }
@@ -35,6 +42,7 @@ impl Method {
     const fn number(self) -> i32 {
         match self {
             Self::Raw => encoding::RAW,
+            Self::Tight => encoding::TIGHT,
             Self::Zrle => encoding::ZRLE,
         }
     }
@@ -72,6 +80,7 @@ pub(super) struct Encoder {
     method: Method,
     /// The stream that all ZRLE rectangles share.
     zrle: Deflate,
+    tight: tight::Encoder,
     /// The rectangle being written.
     pixels: Vec<Pixel>,
     tile: Vec<Pixel>,
@@ -85,6 +94,7 @@ impl Encoder {
             layouts: Layouts::of_true_colour(format),
             method: Method::Raw,
             zrle: Deflate::new(),
+            tight: tight::Encoder::new(),
             pixels: Vec::new(),
             tile: Vec::new(),
         }
@@ -110,6 +120,10 @@ impl Encoder {
         head(rect, self.method.number(), out);
         match self.method {
             Method::Raw => self.layouts.pixel.write(&self.pixels, out),
+            Method::Tight => {
+                let (layout, w) = (&self.layouts.tight, rect.w as usize);
+                self.tight.append(layout, &self.pixels, w, out);
+            }
             Method::Zrle => self.zrle(rect, out),
         }
     }

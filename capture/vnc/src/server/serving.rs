@@ -6,7 +6,7 @@ use capture::{Damage, Framebuffer, Rect, Size, input::Input as Act, pixels::Pixe
 
 use super::{
     clipboard::Talk,
-    encode::{Encoder, Method, Pointer, Source, cursor_rect, size_rect},
+    encode::{Encoder, MAX_WIDTH_PX, Method, Pointer, Source, cursor_rect, size_rect},
 };
 use crate::{
     driver::{
@@ -227,12 +227,16 @@ fn update_head(rects: usize, out: &mut Vec<u8>) {
 
 /// Cuts a rectangle into parts of a size that can be packed in one go.
 fn slices(rect: Rect) -> impl Iterator<Item = Rect> {
-    let rows = SLICE_PX / rect.w.max(1) / SLICE_ROWS * SLICE_ROWS;
-    let rows = rows.max(SLICE_ROWS);
+    let widest = MAX_WIDTH_PX.min(rect.w.max(1));
+    let rows = (SLICE_PX / widest / SLICE_ROWS * SLICE_ROWS).max(SLICE_ROWS);
     let tops = (rect.y..rect.bottom()).step_by(rows as usize);
-    tops.map(move |y| Rect {
-        y,
-        h: rows.min(rect.bottom() - y),
-        ..rect
+    tops.flat_map(move |y| {
+        let lefts = (rect.x..rect.right()).step_by(MAX_WIDTH_PX as usize);
+        lefts.map(move |x| Rect {
+            x,
+            y,
+            w: MAX_WIDTH_PX.min(rect.right() - x),
+            h: rows.min(rect.bottom() - y),
+        })
     })
 }

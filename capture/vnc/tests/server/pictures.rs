@@ -54,6 +54,8 @@ const FORMATS: [PixelFormat; 8] = [
     BGR_233,
 ];
 
+const ENCODINGS: [Encoding; 3] = [Encoding::Raw, Encoding::Tight, Encoding::Zrle];
+
 fn client(format: PixelFormat, encoding: Encoding) -> Config {
     Config {
         pixel_format: Some(format),
@@ -131,7 +133,7 @@ proptest! {
         patches in prop::collection::vec(patch(), 0..6),
         later in prop::collection::vec(patch(), 0..4),
         format in prop::sample::select(FORMATS.as_slice()),
-        encoding in prop::sample::select(&[Encoding::Raw, Encoding::Zrle][..]),
+        encoding in prop::sample::select(ENCODINGS.as_slice()),
     ) {
         let mut pair = Pair::new(size, client(format, encoding));
         for patch in patches {
@@ -149,7 +151,7 @@ proptest! {
 
 #[test]
 fn a_large_picture_comes_in_parts() {
-    for encoding in [Encoding::Raw, Encoding::Zrle] {
+    for encoding in ENCODINGS {
         let mut pair = Pair::new(Size::new(2560, 1443), client(BGRX, encoding));
         let noise = Patch {
             rect: pair.desk.size().rect(),

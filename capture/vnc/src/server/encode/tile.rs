@@ -1,9 +1,7 @@
 //! One ZRLE tile (RFC 6143 section 7.7.6), in the shortest of its ways.
 
+use super::palette::{Palette, runs};
 use crate::layout::{Layout, Pixel};
-
-/// Colours that an index of seven bits counts, so that each can be a run.
-const RUN_COLOURS: usize = 127;
 
 /// Colours that are packed several to a byte.
 const PACKED_COLOURS: usize = 16;
@@ -15,7 +13,11 @@ pub(super) fn encode(layout: &Layout, tile: &[Pixel], w: usize, out: &mut Vec<u8
     let palette_bytes = colours.len() * layout.bytes();
     let raw_bytes = tile.len() * layout.bytes();
     let runs_bytes = survey.runs * layout.bytes() + survey.lengths_bytes;
-    let in_byte = in_byte(colours.len());
+    let in_byte = match colours.len() {
+        ..=2 => 8,
+        3..=4 => 4,
+        _ => 2,
+    };
     let packed_bytes = palette_bytes + w.div_ceil(in_byte) * tile.len().div_ceil(w.max(1));
     // A run of one has no length.
     let palette_runs_bytes = palette_bytes + survey.runs + survey.lengths_bytes - survey.singles;
@@ -53,7 +55,7 @@ pub(super) fn encode(layout: &Layout, tile: &[Pixel], w: usize, out: &mut Vec<u8
             out.push(palette_len(colours));
             layout.write(colours, out);
             for row in tile.chunks(w.max(1)) {
-                pack(row, &survey.palette, in_byte, out);
+                survey.palette.pack(row, in_byte, out);
             }
         }
         Way::PaletteRuns => {
@@ -108,89 +110,8 @@ impl Survey {
     }
 }
 
-/// Runs of equal pixels, across the ends of rows, none of them empty.
-fn runs(tile: &[Pixel]) -> impl Iterator<Item = (Pixel, usize)> {
-    tile.chunk_by(|a, b| a == b)
-        .filter_map(|run| Some((*run.first()?, run.len())))
-}
-
-/// The colours of a tile, as far as they can be counted.
-struct Palette {
-    colours: Vec<Pixel>,
-    /// Whether every colour is among them.
-    is_whole: bool,
-    /// Where each colour is, found by its hash.
-    // INVARIANT: at most `RUN_COLOURS` of the slots are taken, so a search ends.
-    slots: [Option<u8>; 256],
-}
-
-impl Default for Palette {
-    fn default() -> Self {
-        Self {
-            colours: Vec::new(),
-            is_whole: true,
-            slots: [None; 256],
-        }
-    }
-}
-
-impl Palette {
-    fn add(&mut self, colour: Pixel) {
-        if !self.is_whole {
-            return;
-        }
-        let slot = self.slot(colour);
-        let index = u8::try_from(self.colours.len()).unwrap_or(u8::MAX);
-        match self.slots.get_mut(usize::from(slot)) {
-            Some(free @ None) if self.colours.len() < RUN_COLOURS => {
-                *free = Some(index);
-                self.colours.push(colour);
-            }
-            Some(None) => self.is_whole = false,
-            Some(Some(_)) | None => {}
-        }
-    }
-
-    fn index(&self, colour: Pixel) -> u8 {
-        let slot = usize::from(self.slot(colour));
-        self.slots.get(slot).copied().flatten().unwrap_or_default()
-    }
-
-    /// The slot that holds `colour`, or the free one where it belongs.
-    fn slot(&self, colour: Pixel) -> u8 {
-        // Multiplied by the golden ratio, every bit reaches the uppermost.
-        let [mut slot, ..] = u32::from_le_bytes(colour)
-            .wrapping_mul(0x9e37_79b9)
-            .to_be_bytes();
-        while let Some(Some(index)) = self.slots.get(usize::from(slot))
-            && self.colours.get(usize::from(*index)) != Some(&colour)
-        {
-            slot = slot.wrapping_add(1);
-        }
-        slot
-    }
-}
-
 fn palette_len(colours: &[Pixel]) -> u8 {
     u8::try_from(colours.len()).unwrap_or(u8::MAX)
-}
-
-/// Pixels of so many colours that fit in a byte.
-const fn in_byte(colours: usize) -> usize {
-    match colours {
-        ..=2 => 8,
-        3..=4 => 4,
-        _ => 2,
-    }
-}
-
-/// Indices from the high bit down, the row padded to a whole byte.
-fn pack(row: &[Pixel], palette: &Palette, in_byte: usize, out: &mut Vec<u8>) {
-    let bits = 8 / in_byte;
-    for pixels in row.chunks(in_byte) {
-        let byte = { pixels.iter() }.fold(0, |byte, &pixel| byte << bits | palette.index(pixel));
-        out.push(byte << (bits * (in_byte - pixels.len())));
-    }
 }
 
 /// One less than the length, as a sum of bytes of which the last is not 255.
