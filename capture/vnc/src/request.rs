@@ -1,6 +1,12 @@
 //! What the client says: RFC 6143 section 7.5.
 
-use capture::{Rect, pixels::PixelFormat};
+use capture::{
+    Rect,
+    input::{Input, Key, Pointer},
+    pixels::PixelFormat,
+};
+
+use crate::clipboard;
 
 /// `ClientInit` with the shared flag set: others keep their connections.
 pub(crate) const CLIENT_INIT: [u8; 1] = [1];
@@ -32,9 +38,59 @@ pub(crate) fn update(incremental: bool, rect: Rect) -> Vec<u8> {
     message
 }
 
+/// What someone does. A clipboard without text says nothing.
+pub(crate) fn input(input: &Input) -> Vec<u8> {
+    match input {
+        Input::Key(key) => key_event(*key),
+        Input::Pointer(pointer) => pointer_event(*pointer),
+        Input::Clipboard(clipboard) => match &clipboard.text {
+            Some(text) => clipboard::encode_classic(clipboard::CLIENT_CUT_TEXT, text),
+            None => Vec::new(),
+        },
+    }
+}
+
+/// `KeyEvent`.
+fn key_event(key: Key) -> Vec<u8> {
+    let mut message = vec![4, u8::from(key.down), 0, 0];
+    message.extend(key.keysym.0.to_be_bytes());
+    message
+}
+
+/// `PointerEvent`, which has room for eight buttons and for places on the screen.
+fn pointer_event(pointer: Pointer) -> Vec<u8> {
+    let [_, buttons] = pointer.buttons.0.to_be_bytes();
+    let mut message = vec![5, buttons];
+    for at in [pointer.at.x, pointer.at.y] {
+        let at = u16::try_from(at.max(0)).unwrap_or(u16::MAX);
+        message.extend(at.to_be_bytes());
+    }
+    message
+}
+
 #[cfg(test)]
 mod tests {
+    use capture::{
+        Point,
+        input::{Buttons, Keysym},
+    };
+
     use super::*;
+
+    #[test]
+    fn input_is_said_as_it_is_read() {
+        let key = Key {
+            keysym: Keysym(0x0100_0436),
+            down: true,
+            scan_code: None,
+        };
+        assert_eq!(input(&Input::Key(key)), [4, 1, 0, 0, 1, 0, 4, 0x36]);
+        let pointer = Pointer {
+            at: Point { x: 300, y: -1 },
+            buttons: Buttons(0b1_0000_0001),
+        };
+        assert_eq!(input(&Input::Pointer(pointer)), [5, 1, 1, 44, 0, 0]);
+    }
 
     #[test]
     fn encodings_are_counted_and_signed() {

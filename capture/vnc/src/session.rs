@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use capture::{Framebuffer, pixels::PixelFormat, source::SourceEvent};
+use capture::{Framebuffer, input::Input as Act, pixels::PixelFormat, source::SourceEvent};
 
 use crate::{
     auth::Credentials,
@@ -272,6 +272,14 @@ impl Session {
             && let Some(ask) = stream.pace.request_proof(now_ms)
         {
             self.ask(ask);
+        }
+    }
+
+    /// Operates the machine, for a recorder whose connection is the only one there is. Nothing is
+    /// said before the desktop is known. A clipboard goes as Latin-1.
+    pub fn send_input(&mut self, input: &Act) {
+        if let State::Streaming(_) = self.state {
+            self.out.extend(request::input(input));
         }
     }
 

@@ -1,13 +1,13 @@
 //! What a client says once it is let in, and what it is told beside pictures.
 
 use capture::{
-    Framebuffer, Size,
-    input::{Clipboard, Direction, Format, Input},
+    Framebuffer, Point, Size,
+    input::{Buttons, Clipboard, Direction, Format, Input, Pointer},
     pixels::PixelFormat,
 };
-use capture_vnc::{DriverError, server};
+use capture_vnc::{Config, DriverError, server};
 
-use crate::pair::{config, key};
+use crate::pair::{Pair, config, key};
 
 const SIZE: Size = Size::new(8, 8);
 
@@ -55,6 +55,25 @@ fn text(direction: Direction, text: &str) -> Clipboard {
         text: Some(text.into()),
         len_bytes: text.len() as u64,
     }
+}
+
+#[test]
+fn what_our_own_client_does_arrives() {
+    let mut pair = Pair::new(SIZE, Config::default());
+    pair.client.send_input(&key(true));
+    pair.talk();
+    assert_eq!(pair.acts, [], "nothing is said before the desktop is known");
+    let pointer = Input::Pointer(Pointer {
+        at: Point { x: 3, y: 4 },
+        buttons: Buttons(0b101),
+    });
+    let clipboard = Input::Clipboard(text(Direction::ToMachine, "café"));
+    let acts = [key(true), pointer, clipboard, key(false)];
+    for act in &acts {
+        pair.client.send_input(act);
+    }
+    pair.talk();
+    assert_eq!(pair.acts, acts);
 }
 
 /// `SetEncodings` of the extended clipboard alone.
