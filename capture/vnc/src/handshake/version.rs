@@ -19,11 +19,12 @@ impl Version {
     /// # Errors
     /// When it speaks something else, or a version before those published.
     pub(crate) fn take(input: &mut Input<'_>) -> Result<Option<Self>, Error> {
-        // Something else may say less than 12 bytes and wait: its first ones tell.
-        if !b"RFB ".starts_with(input.available(4)) {
-            return Err(Error::NotRfb);
-        }
-        input.take_array().map(Self::parse).transpose()
+        let Some(announced) = input.take_array() else {
+            // Something else may say less than 12 bytes and wait: its first ones tell.
+            let rfb = b"RFB ".starts_with(input.available(4));
+            return if rfb { Ok(None) } else { Err(Error::NotRfb) };
+        };
+        Self::parse(announced).map(Some)
     }
 
     /// Which version to speak with a peer that announces `announced`.

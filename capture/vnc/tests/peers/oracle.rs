@@ -7,7 +7,7 @@ use vnc::{PixelFormat, VncClient, VncConnector, VncEncoding, VncEvent, X11Event}
 use crate::{clock::Clock, desktop::Desktop, recorder::Recorder, screenshot::Screenshot};
 
 /// Paints what the other client reports.
-fn paint(screen: &mut Framebuffer, event: VncEvent) {
+pub(crate) fn paint(screen: &mut Framebuffer, event: VncEvent) {
     match event {
         VncEvent::SetResolution(size) => {
             let size = Size::new(size.width.into(), size.height.into());
@@ -24,13 +24,14 @@ fn paint(screen: &mut Framebuffer, event: VncEvent) {
     }
 }
 
-async fn connect(desktop: &Desktop) -> VncClient {
-    let socket = tokio::net::TcpStream::connect(("127.0.0.1", desktop.port()))
+pub(crate) async fn connect(port: u16, encoding: VncEncoding, password: &str) -> VncClient {
+    let socket = tokio::net::TcpStream::connect(("127.0.0.1", port))
         .await
         .unwrap();
+    let password = password.to_owned();
     VncConnector::new(socket)
-        .set_auth_method(async { Ok(String::new()) })
-        .add_encoding(VncEncoding::Zrle)
+        .set_auth_method(async { Ok(password) })
+        .add_encoding(encoding)
         .add_encoding(VncEncoding::Raw)
         .allow_shared(true)
         .set_pixel_format(PixelFormat::bgra())
@@ -45,7 +46,7 @@ async fn connect(desktop: &Desktop) -> VncClient {
 
 /// Watches with the other client until it shows what the X server shows.
 async fn watch_until_equal(desktop: &Desktop, shown: &Screenshot) -> Framebuffer {
-    let client = connect(desktop).await;
+    let client = connect(desktop.port(), VncEncoding::Zrle, "").await;
     let mut screen = Framebuffer::new(Size::new(1, 1), 0).unwrap();
     let clock = Clock::start();
     while shown.differing_px(&screen) != Some(0) {

@@ -32,8 +32,12 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn connect(desktop: &Desktop, config: Config) -> Self {
+        Self::connect_to(desktop.port(), config)
+    }
+
+    pub(crate) fn connect_to(port: u16, config: Config) -> Self {
         Self {
-            socket: TcpStream::connect(("127.0.0.1", desktop.port())).unwrap(),
+            socket: TcpStream::connect(("127.0.0.1", port)).unwrap(),
             session: Session::new(config, 0),
             screen: Framebuffer::new(Size::new(1, 1), 42).unwrap(),
             clock: Clock::start(),

@@ -98,7 +98,7 @@ fn peer_xvnc_resize_is_followed() {
 }
 
 /// A password file as the server reads it.
-fn password_file(password: &str) -> tempfile::NamedTempFile {
+pub(crate) fn password_file(password: &str) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), password).unwrap();
     let obscured = Command::new("vncpasswd")
@@ -110,7 +110,7 @@ fn password_file(password: &str) -> tempfile::NamedTempFile {
     file
 }
 
-fn with_password(password: &str) -> Config {
+pub(crate) fn with_password(password: &str) -> Config {
     Config {
         password: Some(Password::new(password.into())),
         ..Config::default()

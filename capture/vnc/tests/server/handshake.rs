@@ -46,6 +46,7 @@ fn clients_of_each_version_are_let_in() {
     let other: &[(&[u8], &[u8])] = &[(b"RFB 003.008\n", &[1, 1]), (&[kind], &[])];
     check(None, other, &Err(DriverError::SecurityChoice { kind }));
     check(None, &[(b"GET ", &[])], &Err(DriverError::NotRfb));
+    check(None, &[(b"RFB: ", &[])], &Err(DriverError::NotRfb));
 }
 
 #[test]
