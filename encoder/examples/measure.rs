@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use capture::{Damage, Framebuffer, MediaTime, Rect, SessionId, Size};
 use encoder::{Canvas, Encoder, Redactor, Track, TrackConfig, h264};
-use policy::Policy;
+use policy::{Marks, Policy};
 
 const SIZE: Size = Size::new(1920, 1080);
 const FRAMES: u32 = 300;
@@ -40,7 +40,7 @@ fn steps(encoder: Encoder, name: &str, rect: impl Fn(u32) -> Rect) -> Result<(),
     let mut screen = page()?;
     let mut canvas = Canvas::new(SIZE);
     canvas.paint(&screen, None, &Damage::of(SIZE.rect()))?;
-    let mut redactor = Redactor::new(Policy::default());
+    let mut redactor = Redactor::new(Policy::default(), Marks::default());
     let mut codec = h264::opener(encoder, 15)(SIZE)?;
     codec.encode(&redactor.redact(&mut canvas), MediaTime::ZERO, true)?;
     let (mut painting, mut bytes, start) = (Duration::ZERO, 0, cpu()?);
@@ -72,6 +72,7 @@ fn whole(encoder: Encoder) -> Result<(), Failure> {
         from: MediaTime::ZERO,
         fps_max: 15,
         encoder,
+        marks: Marks::default(),
     };
     let mut track = Track::new(config, Policy::default())?;
     let mut screen = page()?;

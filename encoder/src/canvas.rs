@@ -19,6 +19,8 @@ pub struct Canvas {
     screen: Size,
     planes: I420,
     cursor: Option<Cursor>,
+    /// The picture that is shown instead while some of it is covered.
+    veil: Option<Veil>,
     /// What was painted since the last redaction: masks may be painted over there.
     unmasked: Damage,
     scratch: Vec<u8>,
@@ -33,6 +35,7 @@ impl Canvas {
             screen,
             planes: I420::black(coded_size(screen)),
             cursor: None,
+            veil: None,
             unmasked: Damage::of(screen.rect()),
             scratch: Vec::new(),
             tail: Tail::default(),
@@ -143,22 +146,49 @@ impl Canvas {
         Ok(())
     }
 
-    /// Covers `rect` with one colour, wherever something was painted there since the last call of
-    /// [`take_unmasked`](Self::take_unmasked). Padding beside a covered edge is covered too.
+    /// Covers `rect` with one colour for good, wherever something was painted there since the last
+    /// call of [`take_unmasked`](Self::take_unmasked). Padding beside a covered edge is covered too.
     pub(crate) fn cover(&mut self, rect: Rect, unmasked: &Damage, colour: [u8; 3]) {
-        let coded = self.coded();
-        let mut rect = rect.even_outward();
         let touched = |other: &Rect| !other.even_outward().intersection(rect).is_empty();
-        if !unmasked.rects().iter().any(touched) {
+        if unmasked.rects().iter().any(touched) {
+            let rect = self.padded(rect);
+            self.planes.fill(rect, colour);
+        }
+    }
+
+    /// Covers exactly `rects` with one colour until the next call, where `unmasked` is what was
+    /// painted since the one before.
+    pub(crate) fn veil(&mut self, rects: Vec<Rect>, unmasked: &Damage, colour: [u8; 3]) {
+        if rects.is_empty() {
+            self.veil = None;
             return;
         }
+        let mut planes = match self.veil.take() {
+            Some(mut veil) if veil.rects == rects => {
+                for &rect in unmasked.rects() {
+                    veil.planes.copy(&self.planes, self.padded(rect));
+                }
+                veil.planes
+            }
+            _ => self.planes.clone(),
+        };
+        for &rect in &rects {
+            planes.fill(self.padded(rect), colour);
+        }
+        self.veil = Some(Veil { rects, planes });
+    }
+
+    /// `rect` rounded outward to whole chroma samples, with the padding beside it.
+    fn padded(&self, rect: Rect) -> Rect {
+        let coded = self.coded();
+        let mut rect = rect.even_outward();
         if rect.right() >= self.screen.w {
             rect.w = coded.w.saturating_sub(rect.x);
         }
         if rect.bottom() >= self.screen.h {
             rect.h = coded.h.saturating_sub(rect.y);
         }
-        self.planes.fill(rect, colour);
+        rect
     }
 
     /// What was painted since the last call.
@@ -166,10 +196,16 @@ impl Canvas {
         self.unmasked.take()
     }
 
-    /// The planes. Only the redaction step may hand them on.
-    pub(crate) const fn planes(&self) -> &I420 {
-        &self.planes
+    /// The planes as they may be shown. Only the redaction step may hand them on.
+    pub(crate) fn planes(&self) -> &I420 {
+        self.veil.as_ref().map_or(&self.planes, |veil| &veil.planes)
     }
+}
+
+/// The picture with some of it covered for a while.
+struct Veil {
+    rects: Vec<Rect>,
+    planes: I420,
 }
 
 /// What a screen of `size` is coded as.

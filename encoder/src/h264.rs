@@ -4,7 +4,7 @@ mod encoder;
 mod pipeline;
 
 use capture::{Damage, Framebuffer, MediaTime, Size};
-use policy::Policy;
+use policy::{Marks, Policy};
 
 pub use encoder::{Encoder, ParseEncoderError};
 pub use pipeline::Pipeline;
@@ -57,7 +57,7 @@ pub fn opener(encoder: Encoder, fps_max: u32) -> OpenCodec {
 pub fn try_out(encoder: Encoder, framebuffer: &Framebuffer) -> Result<String, TrackError> {
     let mut canvas = Canvas::new(framebuffer.size());
     canvas.paint(framebuffer, None, &Damage::of(framebuffer.size().rect()))?;
-    let mut redactor = Redactor::new(Policy::default());
+    let mut redactor = Redactor::new(Policy::default(), Marks::default());
     let frame = redactor.redact(&mut canvas);
     let mut codec = opener(encoder, 1)(frame.coded())?;
     codec.encode(&frame, MediaTime::ZERO, true)?;

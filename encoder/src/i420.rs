@@ -4,6 +4,7 @@
 use capture::{Rect, Size};
 
 /// Luma and two chroma planes of a quarter of its samples, one after another in one buffer.
+#[derive(Clone)]
 pub(crate) struct I420 {
     size: Size,
     // INVARIANT: holds the three planes in full.
@@ -67,6 +68,23 @@ impl I420 {
         for ((mut plane, rect), value) in parts.zip(colour) {
             for y in rect.y..rect.bottom() {
                 plane.row(y, rect.x, rect.w).fill(value);
+            }
+        }
+    }
+
+    /// Takes over `rect`, of even coordinates, from a picture of the same size.
+    pub(crate) fn copy(&mut self, from: &Self, rect: Rect) {
+        let rect = rect.intersection(self.size.rect());
+        let half = Rect::new(rect.x / 2, rect.y / 2, rect.w / 2, rect.h / 2);
+        let planes = self.planes_mut().into_iter().zip(from.planes());
+        for ((mut plane, from), rect) in planes.zip([rect, half, half]) {
+            for y in rect.y..rect.bottom() {
+                let start = y as usize * from.stride_px as usize + rect.x as usize;
+                let row = from.bytes.get(start..start + rect.w as usize);
+                let (row, part) = (row.unwrap_or_default(), plane.row(y, rect.x, rect.w));
+                if part.len() == row.len() {
+                    part.copy_from_slice(row);
+                }
             }
         }
     }

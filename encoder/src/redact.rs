@@ -2,7 +2,7 @@
 //! reads it.
 
 use capture::{Damage, MediaTime, Rect, Size};
-use policy::Policy;
+use policy::{Marks, Policy, Region};
 use segment::record::MaskRecord;
 
 use crate::{Canvas, i420::I420};
@@ -10,11 +10,15 @@ use crate::{Canvas, i420::I420};
 /// A mask covers this many pixels more on each side, for what anti-aliasing smears over its edge.
 const MARGIN_PX: u32 = 2;
 /// A dark grey: told apart from black, and solid, because blur and pixelation can be undone.
-const MASK_YUV: [u8; 3] = [57, 128, 128];
+pub(crate) const MASK_YUV: [u8; 3] = [57, 128, 128];
+
+/// The rule on record where it is not known which marks are open, and so nothing is shown.
+const UNKNOWN_MARKS: &str = "marks-unknown";
 
 /// Decides the masks for each instant and paints them.
 pub struct Redactor {
     policy: Policy,
+    marks: Marks,
     screen: Size,
     in_force: Vec<Mask>,
 }
@@ -35,6 +39,8 @@ pub struct Mask {
 pub enum MaskKind {
     /// The policy names a fixed region.
     Fixed,
+    /// A mark said so.
+    Mark,
 }
 
 impl MaskKind {
@@ -43,6 +49,7 @@ impl MaskKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
+            Self::Mark => "mark",
         }
     }
 }
@@ -61,14 +68,28 @@ impl Mask {
 }
 
 impl Redactor {
-    /// Carries out `policy`.
+    /// Carries out `policy`, with `marks` open.
     #[must_use]
-    pub const fn new(policy: Policy) -> Self {
+    pub const fn new(policy: Policy, marks: Marks) -> Self {
         Self {
             policy,
+            marks,
             screen: Size::new(0, 0),
             in_force: Vec::new(),
         }
+    }
+
+    /// Exactly `marks` are open from now on. Gives back where this changes a `screen`.
+    pub fn tell(&mut self, marks: &Marks, screen: Size) -> Damage {
+        let before = self.masks(screen).to_vec();
+        self.marks.clone_from(marks);
+        self.in_force = self.decide(screen);
+        let after = &self.in_force;
+        let gone = before.iter().filter(|mask| !after.contains(mask));
+        let new = after.iter().filter(|mask| !before.contains(mask));
+        let mut changed = Damage::default();
+        gone.chain(new).for_each(|mask| changed.add(mask.rect));
+        changed
     }
 
     /// The masks in force on a `screen`.
@@ -81,13 +102,31 @@ impl Redactor {
     }
 
     fn decide(&self, screen: Size) -> Vec<Mask> {
-        let rules = self.policy.masks().iter();
-        let masks = rules.map(|rule| Mask {
-            rect: grown(rule.region.on(screen), screen),
-            rule: rule.name.clone(),
-            kind: MaskKind::Fixed,
-        });
-        masks.filter(|mask| !mask.rect.is_empty()).collect()
+        let mut masks: Vec<Mask> = Vec::new();
+        let mut mask = |region: Region, rule: &str, kind: MaskKind| {
+            let rect = grown(region.on(screen), screen);
+            // The record tells masks apart by place and rule alone.
+            let known = masks.iter().any(|it| it.rect == rect && it.rule == rule);
+            if !rect.is_empty() && !known {
+                let rule = rule.to_owned();
+                masks.push(Mask { rect, rule, kind });
+            }
+        };
+        let (always, between): (Vec<_>, Vec<_>) =
+            (self.policy.masks().iter()).partition(|rule| rule.between.is_none());
+        for rule in always {
+            mask(rule.region, &rule.name, MaskKind::Fixed);
+        }
+        if self.marks == Marks::Unknown {
+            mask(Region::Full, UNKNOWN_MARKS, MaskKind::Mark);
+        }
+        for rule in between {
+            let between = rule.between.as_ref();
+            if between.is_some_and(|between| self.marks.is_open(&between.from_mark)) {
+                mask(rule.region, &rule.name, MaskKind::Mark);
+            }
+        }
+        masks
     }
 
     /// The part of `damage` that no mask hides. A change seen by nobody is no change: not even
@@ -109,9 +148,14 @@ impl Redactor {
     /// Paints the masks in force over whatever was painted since the last call.
     pub fn redact<'a>(&mut self, canvas: &'a mut Canvas) -> RedactedFrame<'a> {
         let unmasked = canvas.take_unmasked();
+        let mut passing = Vec::new();
         for mask in self.masks(canvas.screen()) {
-            canvas.cover(mask.rect, &unmasked, MASK_YUV);
+            match mask.kind {
+                MaskKind::Fixed => canvas.cover(mask.rect, &unmasked, MASK_YUV),
+                MaskKind::Mark => passing.push(mask.rect),
+            }
         }
+        canvas.veil(passing, &unmasked, MASK_YUV);
         RedactedFrame { canvas }
     }
 }
@@ -158,7 +202,7 @@ impl RedactedFrame<'_> {
         self.canvas.planes().bytes()
     }
 
-    pub(crate) const fn planes(&self) -> &I420 {
+    pub(crate) fn planes(&self) -> &I420 {
         self.canvas.planes()
     }
 }
@@ -177,7 +221,7 @@ mod tests {
 
     /// Paints a white screen and checks that masked pixels, and only those, are the mask's colour.
     fn check(size: Size, rect: &str, expected: Rect) {
-        let mut redactor = Redactor::new(policy(rect));
+        let mut redactor = Redactor::new(policy(rect), Marks::default());
         let mut fb = Framebuffer::new(size, 1).unwrap();
         let mut canvas = Canvas::new(size);
         let shape = CursorShape::new(Size::new(9, 9), Point::default(), [255; 9 * 9 * 4].into());
@@ -217,7 +261,7 @@ mod tests {
         fb.fill(size.rect(), WHITE);
         let mut canvas = Canvas::new(size);
         canvas.paint(&fb, None, &Damage::of(size.rect())).unwrap();
-        let mut redactor = Redactor::new(policy("\"full\""));
+        let mut redactor = Redactor::new(policy("\"full\""), Marks::default());
         let frame = redactor.redact(&mut canvas);
         let coded = frame.coded();
         for (x, y) in (0..coded.w).flat_map(|x| (0..coded.h).map(move |y| (x, y))) {
@@ -227,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_change_under_a_mask_is_no_change() {
-        let mut redactor = Redactor::new(policy("[10, 10, 20, 20]"));
+        let mut redactor = Redactor::new(policy("[10, 10, 20, 20]"), Marks::default());
         let screen = Size::new(64, 48);
         let mut damage = Damage::of(Rect::new(12, 12, 4, 4));
         assert!(redactor.visible(screen, &damage).is_empty());
@@ -238,8 +282,50 @@ mod tests {
 
     #[test]
     fn a_mask_outside_the_screen_is_not_in_force() {
-        let mut redactor = Redactor::new(policy("[1600, 0, 320, 40]"));
+        let mut redactor = Redactor::new(policy("[1600, 0, 320, 40]"), Marks::default());
         assert!(redactor.masks(Size::new(800, 600)).is_empty());
         assert_eq!(redactor.masks(Size::new(1920, 1080)).len(), 1);
+    }
+
+    /// A fixed mask and one between marks overlap on a screen of odd size.
+    #[test]
+    fn a_mask_that_ends_leaves_the_true_picture_and_the_other_masks() {
+        let policy = "[[mask]]\nname = \"always\"\nrect = [0, 0, 8, 8]\n\
+            [[mask]]\nname = \"vault\"\nrect = [6, 6, 99, 99]\n\
+            from_mark = \"a\"\nto_mark = \"b\"\n";
+        let mut redactor = Redactor::new(Policy::parse(policy).unwrap(), Marks::default());
+        let size = Size::new(33, 19);
+        let (always, vault) = (Rect::new(0, 0, 10, 10), Rect::new(4, 4, 29, 15));
+        let mut fb = Framebuffer::new(size, 1).unwrap();
+        let mut canvas = Canvas::new(size);
+        let open = Marks::Open(vec!["a".to_owned()]);
+        for (marks, colour) in [
+            (Marks::default(), WHITE),
+            (open.clone(), WHITE),
+            (open, [0, 0, 255, 0]),
+            (Marks::default(), [0, 0, 255, 0]),
+        ] {
+            redactor.tell(&marks, size);
+            fb.fill(size.rect(), colour);
+            let damage = redactor.visible(size, &Damage::of(size.rect()));
+            canvas.paint(&fb, None, &damage).unwrap();
+            let frame = redactor.redact(&mut canvas);
+            let shown = frame.planes().pixel(32, 0);
+            let coded = frame.coded().rect();
+            for (x, y) in (0..coded.w).flat_map(|x| (0..coded.h).map(move |y| (x, y))) {
+                let inside = |rect: Rect| {
+                    // Padding belongs to the edge beside it.
+                    let on = Rect::new(x.min(size.w - 1), y.min(size.h - 1), 1, 1);
+                    !on.intersection(rect).is_empty()
+                };
+                let masked = inside(always) || marks.any() && inside(vault);
+                let expected = if masked { MASK_YUV } else { shown };
+                assert_eq!(
+                    frame.planes().pixel(x, y),
+                    expected,
+                    "at {x},{y} with {marks:?}"
+                );
+            }
+        }
     }
 }

@@ -196,7 +196,7 @@ pub enum SheetError {
 #[cfg(test)]
 mod tests {
     use capture::{Damage, Framebuffer};
-    use policy::Policy;
+    use policy::{Marks, Policy};
 
     use super::*;
     use crate::{Canvas, Redactor};
@@ -217,7 +217,10 @@ mod tests {
         let colours = [[0, 0, 200, 0], [0, 200, 0, 0], [200, 0, 0, 0]];
         let size = Size::new(801, 601);
         let mut fb = Framebuffer::new(size, 1).unwrap();
-        let (mut canvas, mut redactor) = (Canvas::new(size), Redactor::new(Policy::default()));
+        let (mut canvas, mut redactor) = (
+            Canvas::new(size),
+            Redactor::new(Policy::default(), Marks::default()),
+        );
         let mut sheet = Sheet::new(size);
         for n in 0..7u8 {
             fb.fill(size.rect(), colours[usize::from(n) % 3]);

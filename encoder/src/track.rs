@@ -14,7 +14,7 @@ mod tests;
 use capture::{
     Anchor, Damage, Framebuffer, GapReason, MediaTime, SessionId, cursor::Cursor, event::Event,
 };
-use policy::Policy;
+use policy::{Marks, Policy};
 use segment::{
     Record,
     record::{GapRecord, Sample},
@@ -43,6 +43,8 @@ pub struct TrackConfig {
     pub fps_max: u32,
     /// Which encoder codes.
     pub encoder: Encoder,
+    /// Which marks are open when the run begins.
+    pub marks: Marks,
 }
 
 /// What is to be done with the spool, in order.
@@ -148,8 +150,8 @@ impl Track {
             floor: config.from,
             last: config.from,
             written: config.from,
+            redactor: Redactor::new(policy, config.marks.clone()),
             config,
-            redactor: Redactor::new(policy),
             open_codec,
             codec: None,
             canvas: None,
@@ -226,6 +228,35 @@ impl Track {
             self.prove(t, out);
         }
         Ok(())
+    }
+
+    /// From `t` on exactly `marks` are open. If that changes what is masked, the picture at `t` is
+    /// coded as it may be seen from then on, in a fragment that shows nothing from before.
+    ///
+    /// A mask cannot wait for a proof, so the picture counts as standing until `t`.
+    ///
+    /// # Errors
+    /// When the picture cannot be coded.
+    pub fn marks(
+        &mut self,
+        t: MediaTime,
+        marks: &Marks,
+        out: &mut Vec<Output>,
+    ) -> Result<(), TrackError> {
+        let t = t.max(self.floor);
+        let pictured = matches!(self.shows, Shows::Samples | Shows::Idle(_));
+        if pictured {
+            self.advance(t, out)?;
+        }
+        // Only now: a size that settled before `t` is shown as it was.
+        let screen = self.canvas.as_ref().map(Canvas::screen).unwrap_or_default();
+        let changed = self.redactor.tell(marks, screen);
+        if !pictured || changed.is_empty() {
+            return Ok(());
+        }
+        self.cut(t, out)?;
+        self.fragment = None;
+        self.sample(t, changed.permille_of(screen).max(1), out)
     }
 
     /// There is no picture since `from`, the last proven instant.

@@ -214,7 +214,7 @@ fn cast<T: IsA<gst::Element>>(element: gst::Element) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use capture::{Damage, Framebuffer, Rect};
-    use policy::Policy;
+    use policy::{Marks, Policy};
 
     use super::*;
     use crate::{Canvas, Encoder, Redactor, h264};
@@ -237,7 +237,7 @@ mod tests {
             }
             let mut desk = Self {
                 canvas: Canvas::new(size),
-                redactor: Redactor::new(Policy::default()),
+                redactor: Redactor::new(Policy::default(), Marks::default()),
                 framebuffer,
             };
             desk.paint(size.rect());

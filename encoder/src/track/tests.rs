@@ -1,11 +1,13 @@
 //! A track against simulated time: hours of it, with a codec that codes nothing.
 
+mod marks;
 mod rig;
 
 use capture::{GapReason, Rect, Size, event::Event};
 use proptest::prelude::*;
 
 use super::*;
+use crate::redact::MASK_YUV;
 use rig::{Rig, Show, check, t};
 
 const SIZE: Size = Size::new(64, 48);
@@ -60,7 +62,7 @@ fn an_idle_hour_costs_little_and_no_encoding() {
         .objects
         .iter()
         .skip(2)
-        .map(|object| object.bytes)
+        .map(|object| object.file.len())
         .sum();
     assert!(idle_bytes < 8 * 50_000, "{idle_bytes} bytes for 8 hours");
     let repeats = recorded.shows.iter().skip(2);
@@ -368,6 +370,17 @@ fn what_happens_after_a_cut_is_in_the_object_after_it() {
 }
 
 #[test]
+fn what_ends_after_a_cut_is_late_in_the_object_after_it() {
+    let mut rig = Rig::new(SIZE);
+    rig.change(0);
+    rig.still_until(60_500);
+    rig.event(Event::health(t(59_900), "typed", ""));
+    let recorded = check(rig.end(61_000));
+    assert_eq!(rig::objects(&recorded)[1].0, 60_000);
+    assert_eq!(recorded.objects[1].events[0].t, t(59_900));
+}
+
+#[test]
 fn each_key_frame_has_a_thumbnail() {
     let mut rig = Rig::new(SIZE);
     for n in 0..200 {
@@ -387,6 +400,7 @@ enum Step {
     Gap,
     Resize(u32),
     Event,
+    Mark(bool),
 }
 
 fn step() -> impl Strategy<Value = (u64, Step)> {
@@ -399,6 +413,7 @@ fn step() -> impl Strategy<Value = (u64, Step)> {
         1 => Just(Step::Gap),
         1 => (0u32..3).prop_map(Step::Resize),
         2 => Just(Step::Event),
+        1 => any::<bool>().prop_map(Step::Mark),
     ];
     (wait, step)
 }
@@ -408,9 +423,11 @@ proptest! {
 
     #[test]
     fn whatever_happens_the_record_is_whole(steps in prop::collection::vec(step(), 1..120)) {
-        let mut rig = Rig::new(SIZE);
+        let mut rig = Rig::new(SIZE).with_policy(marks::VAULT);
         rig.change(0);
         let mut now = 0;
+        // Until when the marks are closed, open, closed …, from the first picture on.
+        let mut turns = Vec::new();
         for (wait, step) in steps {
             now += wait;
             match step {
@@ -421,10 +438,20 @@ proptest! {
                 Step::Gap => rig.gap(now, GapReason::Disconnected),
                 Step::Resize(n) => rig.resize(now, Size::new(64 + n, 48)),
                 Step::Event => rig.event(Event::health(t(now), "ok", "")),
+                Step::Mark(open) => {
+                    rig.marks(now, if open { &["vault.open"] } else { &[] });
+                    if open != (turns.len() % 2 == 1) {
+                        turns.push(now);
+                    }
+                }
             }
             if matches!(step, Step::Still) {
                 now += 65_000;
             }
+        }
+        for (t, pixel) in rig.seen() {
+            let open = turns.iter().filter(|&&turn| turn <= t).count() % 2 == 1;
+            prop_assert_eq!(pixel == MASK_YUV, open, "at {}: {:?}", t, turns);
         }
         check(rig.end(now + 10));
     }
@@ -434,7 +461,7 @@ proptest! {
 #[test]
 fn real_samples_make_real_segments() {
     for encoder in [Encoder::X264, Encoder::Openh264] {
-        let mut rig = Rig::coded_by(SIZE, encoder);
+        let mut rig = Rig::coded_by(SIZE, encoder, "");
         for n in 0..80 {
             rig.change(n * 70);
         }

@@ -10,7 +10,7 @@ use capture::{
     time::{AnchorKeeper, Stamper},
 };
 use encoder::{Output, Track, TrackConfig};
-use policy::Policy;
+use policy::{Marks, Policy};
 use segment::end::EndReason;
 
 use super::{health::State, media_clock::MediaClock, reports::Reports};
@@ -112,6 +112,7 @@ impl<'a> Recording<'a> {
             from,
             fps_max: self.spec.fps_max,
             encoder: self.spec.encoder,
+            marks: Marks::default(),
         };
         Track::new(config, self.policy.clone()).context("starting the encoder")
     }

@@ -180,6 +180,32 @@ fn masks_are_paired_and_clipped_to_the_object() {
 }
 
 #[test]
+fn an_event_may_be_late() {
+    let typed = Event::health(ms(100_000 - capture::event::LATE_MS), "typed", "");
+    let records = [
+        open(100_000),
+        Record::Event(typed.clone()),
+        init(),
+        sample(100_000, true, 1),
+        close(101_000),
+    ];
+    let Ok(Assembled::Segment { bytes, manifest }) = assembled(&records) else {
+        panic!("a file with samples is a segment");
+    };
+    assert_eq!(crate::mp4::check(&bytes).unwrap(), manifest);
+    let events = crate::mp4::part(&bytes, manifest.events.byte_range()).unwrap();
+    let events = crate::mp4::read_events(events, &manifest.events).unwrap();
+    assert_eq!(events, std::slice::from_ref(&typed));
+    let without_samples = [
+        open(100_000),
+        Record::Event(typed.clone()),
+        gap(100_000),
+        close(101_000),
+    ];
+    assert_eq!(idle(&without_samples).events, [typed]);
+}
+
+#[test]
 fn activity_adds_up_by_second_and_stops_at_the_whole_screen() {
     let manifest = segment(&[
         open(0),

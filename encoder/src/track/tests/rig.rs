@@ -1,12 +1,12 @@
 //! A simulated desktop before a track, and what any record must be.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::{Arc, Mutex};
 
-use capture::{Damage, Framebuffer, GapReason, MediaTime, Rect, SessionId, Size, event::Event};
-use policy::Policy;
+use capture::{
+    Damage, Framebuffer, GapReason, MediaTime, Rect, SessionId, Size,
+    event::{Event, LATE_MS},
+};
+use policy::{Marks, Policy};
 use segment::{
     Assembled, Assembly, Manifest, Sha256, assemble,
     manifest::{Init, Span},
@@ -19,11 +19,14 @@ pub(super) fn t(ms: u64) -> MediaTime {
     MediaTime::from_ms(ms)
 }
 
-/// Codes nothing: its samples have the size they are told to have.
+/// Codes nothing: its samples have the size they are told to have. It notes what it sees.
 struct Tiny {
-    coded: Arc<AtomicUsize>,
+    seen: Seen,
     sample_bytes: usize,
 }
+
+/// Each picture a codec was given: its time in ms and a pixel near its top left.
+type Seen = Arc<Mutex<Vec<(u64, [u8; 3])>>>;
 
 /// High profile, level 4.0, with the briefest of parameter sets.
 const AVCC: [u8; 19] = [
@@ -34,10 +37,11 @@ impl Codec for Tiny {
     fn encode(
         &mut self,
         frame: &RedactedFrame<'_>,
-        _: MediaTime,
+        t: MediaTime,
         force_key: bool,
     ) -> Result<CodedFrame, CodecError> {
-        self.coded.fetch_add(1, Ordering::Relaxed);
+        let picture = (t.ms(), frame.planes().pixel(2, 2));
+        self.seen.lock().unwrap().push(picture);
         assert_eq!(frame.coded(), frame.coded().even());
         let mut bytes = u32::try_from(self.sample_bytes)
             .unwrap()
@@ -61,7 +65,7 @@ pub(super) struct Rig {
     framebuffer: Framebuffer,
     track: Track,
     out: Vec<Output>,
-    coded: Arc<AtomicUsize>,
+    seen: Seen,
     now: u64,
     shade: u8,
 }
@@ -87,14 +91,21 @@ impl Rig {
     }
 
     pub(super) fn with_policy(self, policy: &str) -> Self {
-        let size = self.framebuffer.size();
-        let policy = Policy::parse(policy).unwrap();
-        Self::build(size, config(0, MediaTime::ZERO), policy, 75, None)
+        self.with_marks(policy, Marks::default())
     }
 
-    pub(super) fn coded_by(size: Size, encoder: Encoder) -> Self {
+    pub(super) fn with_marks(self, policy: &str, marks: Marks) -> Self {
+        let size = self.framebuffer.size();
+        let policy = Policy::parse(policy).unwrap();
+        let mut config = config(0, MediaTime::ZERO);
+        config.marks = marks;
+        Self::build(size, config, policy, 75, None)
+    }
+
+    pub(super) fn coded_by(size: Size, encoder: Encoder, policy: &str) -> Self {
         let config = config(0, MediaTime::ZERO);
-        Self::build(size, config, Policy::default(), 0, Some(encoder))
+        let policy = Policy::parse(policy).unwrap();
+        Self::build(size, config, policy, 0, Some(encoder))
     }
 
     fn build(
@@ -104,11 +115,11 @@ impl Rig {
         sample_bytes: usize,
         encoder: Option<Encoder>,
     ) -> Self {
-        let coded = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&coded);
+        let seen = Seen::default();
+        let noted = Arc::clone(&seen);
         let tiny: crate::OpenCodec = Box::new(move |_| {
             Ok(Box::new(Tiny {
-                coded: Arc::clone(&counter),
+                seen: Arc::clone(&noted),
                 sample_bytes,
             }))
         });
@@ -117,14 +128,23 @@ impl Rig {
             framebuffer: Framebuffer::new(size, 1).unwrap(),
             track: Track::with_codec(config, policy, open_codec),
             out: Vec::new(),
-            coded,
+            seen,
             now: 0,
             shade: 100,
         }
     }
 
     pub(super) fn coded(&self) -> usize {
-        self.coded.load(Ordering::Relaxed)
+        self.seen.lock().unwrap().len()
+    }
+
+    /// What a codec was given: each picture's time in ms, and a pixel near its top left.
+    pub(super) fn seen(&self) -> Vec<(u64, [u8; 3])> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    pub(super) fn framebuffer(&mut self) -> &mut Framebuffer {
+        &mut self.framebuffer
     }
 
     pub(super) fn change(&mut self, at: u64) {
@@ -133,7 +153,14 @@ impl Rig {
 
     pub(super) fn change_in(&mut self, at: u64, rect: Rect) {
         self.shade = self.shade.wrapping_add(17);
-        self.framebuffer.fill(rect, [self.shade; 4]);
+        // Reddish, so that no shade is a mask's grey.
+        self.framebuffer
+            .fill(rect, [self.shade, self.shade, 255, 0]);
+        self.show(at, rect);
+    }
+
+    /// Has the framebuffer recorded as it is.
+    pub(super) fn show(&mut self, at: u64, rect: Rect) {
         let track = &mut self.track;
         let damage = Damage::of(rect);
         track
@@ -145,6 +172,13 @@ impl Rig {
     pub(super) fn resize(&mut self, at: u64, size: Size) {
         self.framebuffer.resize(size).unwrap();
         self.change(at);
+    }
+
+    pub(super) fn marks(&mut self, at: u64, open: &[&str]) {
+        let open = open.iter().map(|&name| name.to_owned()).collect();
+        let (track, out) = (&mut self.track, &mut self.out);
+        track.marks(t(at), &Marks::Open(open), out).unwrap();
+        self.now = at;
     }
 
     pub(super) fn proof(&mut self, at: u64) {
@@ -182,6 +216,7 @@ fn config(seq: u64, from: MediaTime) -> TrackConfig {
         from,
         fps_max: 15,
         encoder: Encoder::Auto,
+        marks: Marks::default(),
     }
 }
 
@@ -236,7 +271,7 @@ pub(super) struct Object {
     pub(super) screen: Option<Size>,
     pub(super) events: Vec<Event>,
     pub(super) thumb_times: Vec<u64>,
-    pub(super) bytes: usize,
+    pub(super) file: Vec<u8>,
 }
 
 /// Where each object begins and ends.
@@ -312,7 +347,7 @@ impl Recorded {
                     screen: Some(Init::screen(&manifest.init)),
                     thumb_times: thumbs.times.iter().map(|t| t.ms()).collect(),
                     span: manifest.span,
-                    bytes: bytes.len(),
+                    file: bytes,
                 }
             }
             Assembled::Idle { bytes, record } => {
@@ -322,14 +357,20 @@ impl Recorded {
                     screen: None,
                     thumb_times: Vec::new(),
                     span: record.span,
-                    bytes: bytes.len(),
+                    file: bytes,
                 }
             }
             Assembled::Empty => panic!("object {seq} is empty"),
         };
         let span = object.span.from..object.span.to;
         assert!(object.span.seq == seq && !span.is_empty());
-        assert!(object.events.iter().all(|event| span.contains(&event.t)));
+        let late = |event: &Event| span.start.ms() <= event.t.ms() + LATE_MS;
+        assert!(
+            object
+                .events
+                .iter()
+                .all(|event| event.t < span.end && late(event))
+        );
         assert!(
             object
                 .span
