@@ -11,10 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{ApiError, error::unknown_session, params, params::Params};
-use crate::{
-    archive::Archive,
-    recorded::{self, INPUT_KINDS},
-};
+use crate::{archive::Archive, recorded};
 
 /// Buckets when the client does not say.
 const DEFAULT_BUCKETS: u32 = 2048;
@@ -35,7 +32,8 @@ pub(super) struct Density {
     to: u64,
     n: u32,
     /// `activity`: the largest changed share of the screen, in thousandths. `log`: rows of any
-    /// outcome. `recorded allowed asked blocked`: rows of that outcome. `input`: input events.
+    /// outcome. `recorded allowed asked blocked`: rows of that outcome. `input`: acts of input (keys
+    /// and buttons that go down, paths, turns of the wheel, clipboards).
     lanes: BTreeMap<String, Vec<u32>>,
 }
 
@@ -69,14 +67,12 @@ pub(super) async fn density(
     }
     lanes.insert("log".to_owned(), log);
     lanes.insert("activity".to_owned(), lane(&mut found, "activity"));
-    let wanted = recorded::Wanted {
-        kinds: INPUT_KINDS.to_vec(),
-        ..recorded::Wanted::default()
-    };
-    let input = recorded::read(&archive, summary.id, &wanted).await;
-    let input = input.map_err(|error| ApiError::internal(&error))?;
-    let times = input.iter().map(|found| found.event.t.ms());
-    lanes.insert("input".to_owned(), count(times, found.duration_ms, n));
+    let mut input = vec![0u32; n as usize];
+    let counted = recorded::acts(&archive, summary.id, |t| {
+        count(&mut input, t.ms(), found.duration_ms);
+    });
+    counted.await.map_err(|error| ApiError::internal(&error))?;
+    lanes.insert("input".to_owned(), input);
     Ok(Json(Density {
         from: 0,
         to: found.duration_ms,
@@ -91,17 +87,16 @@ fn lane(found: &mut density::Density, name: &str) -> Vec<u32> {
     lane.unwrap_or_else(|| vec![0; found.n as usize])
 }
 
-/// How many of `times_ms` fall into each of `n` equal parts of `0..duration_ms`.
-fn count(times_ms: impl Iterator<Item = u64>, duration_ms: u64, n: u32) -> Vec<u32> {
-    let mut counts = vec![0u32; n as usize];
-    for t_ms in times_ms.filter(|&t_ms| t_ms < duration_ms) {
-        let part = u128::from(t_ms) * u128::from(n) / u128::from(duration_ms);
-        let part = usize::try_from(part).ok();
-        if let Some(count) = part.and_then(|part| counts.get_mut(part)) {
-            *count = count.saturating_add(1);
-        }
+/// Counts `t_ms` in that one of the equal parts of `0..duration_ms` it falls into, if any.
+fn count(counts: &mut [u32], t_ms: u64, duration_ms: u64) {
+    if t_ms >= duration_ms {
+        return;
     }
-    counts
+    let part = u128::from(t_ms) * counts.len() as u128 / u128::from(duration_ms);
+    let part = usize::try_from(part).ok();
+    if let Some(count) = part.and_then(|part| counts.get_mut(part)) {
+        *count = count.saturating_add(1);
+    }
 }
 
 #[cfg(test)]
@@ -110,8 +105,14 @@ mod tests {
 
     #[test]
     fn each_time_falls_into_one_part() {
-        let times = [0, 249, 250, 999, 1000];
-        assert_eq!(count(times.into_iter(), 1000, 4), [2, 1, 0, 1]);
-        assert_eq!(count(times.into_iter(), 0, 2), [0, 0]);
+        let check = |duration_ms, expected: &[u32]| {
+            let mut counts = vec![0; expected.len()];
+            for t_ms in [0, 249, 250, 999, 1000] {
+                count(&mut counts, t_ms, duration_ms);
+            }
+            assert_eq!(counts, expected);
+        };
+        check(1000, &[2, 1, 0, 1]);
+        check(0, &[0, 0]);
     }
 }

@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use super::{ApiError, params, params::Params};
 use crate::{
     archive::Archive,
-    recorded::{self, Wanted},
+    recorded::{self, Reading, Wanted},
 };
 use cursor::Cursor;
 use row::{COLUMNS, Row};
@@ -87,7 +87,8 @@ pub(super) async fn events(
     let cursor = cursor.unwrap_or_default();
     let (summary, timeline) = params::timeline(&archive, &session).await?;
 
-    // Each source gives its first `enough` events, so the first `enough` of both are complete.
+    // Each source gives its first `enough` events, or stops before and says where: so up to there
+    // the first `enough` of both are complete.
     let enough = cursor.given.saturating_add(limit).saturating_add(1);
     let from = cursor.t.or(asked.from);
     let query = EventQuery {
@@ -107,15 +108,16 @@ pub(super) async fn events(
         enough,
     };
     let recorded = recorded::read(&archive, summary.id, &wanted).await;
-    let recorded = recorded.map_err(|error| ApiError::internal(&error))?;
+    let Reading { found, stopped } = recorded.map_err(|error| ApiError::internal(&error))?;
 
     let told = told.into_iter().map(Row::told);
-    let recorded = recorded.into_iter();
+    let told = told.filter(|row| row.t < stopped.or(Some(MediaTime::from_ms(u64::MAX))));
+    let recorded = found.into_iter();
     let recorded = recorded.map(|found| Row::recorded(found, &timeline.clock));
     let mut all: Vec<Row> = told.chain(recorded).collect();
     // Stable: at one time, rows come in their own order, before recorded events in theirs.
     all.sort_by_key(|row| row.t);
-    let more = all.len() > cursor.given.saturating_add(limit);
+    let more = stopped.is_some() || all.len() > cursor.given.saturating_add(limit);
     let page: Vec<Row> = all.into_iter().skip(cursor.given).take(limit).collect();
     let next = page
         .last()

@@ -4,7 +4,7 @@ use capture::{ClockMap, MediaTime};
 use index::catalog::LinkedRow;
 use serde_json::{Value, json};
 
-use crate::recorded::Found;
+use crate::recorded::{self, Found};
 
 /// What the cells of a row hold, in order.
 pub(super) const COLUMNS: [&str; 13] = [
@@ -62,14 +62,14 @@ impl Row {
     /// An event that was recorded.
     pub(super) fn recorded(found: Found, clock: &ClockMap) -> Self {
         let Found { id, event } = found;
-        let text = event.data.get("text").cloned();
+        let text = recorded::words(&event);
         let cells = [
             id.into(),
             json!(event.t),
             json!(clock.utc_at(event.t)),
             event.kind.into(),
             Value::Null,
-            text.unwrap_or(Value::Null),
+            json!(text),
             "recorder".into(),
             Value::Null,
             Value::Null,
