@@ -7,7 +7,7 @@ use capture::{
 
 use super::DriverError;
 use crate::{
-    clipboard::{self, Extended, FLAGS_BYTES, HEAD_BYTES},
+    clipboard::{self, Content, Extended, FLAGS_BYTES, HEAD_BYTES},
     input::Input,
     limits,
 };
@@ -24,18 +24,23 @@ pub(crate) enum Message {
     Input(Act),
     /// Part of the talk about an extended clipboard.
     Clipboard(Extended),
-    /// Nothing that is recorded: flow control, power, size, sound.
+    /// It wants the screen to have another size.
+    SetDesktopSize,
+    /// Nothing that is recorded: flow control, power, sound.
     Other,
 }
 
 impl Message {
-    /// What was done by it to the recorded machine. A note that there is new content moves none;
-    /// what moves is seen when it is provided.
+    /// What was done by it to the recorded machine. A note that there is new text moves none: what
+    /// moves is seen when it is provided. Of other forms the note is all that is known to come.
     pub(crate) fn into_input(self) -> Option<Act> {
         let content = match self {
             Self::Input(act) => return Some(act),
             Self::Clipboard(Extended::Provide(content)) => content,
-            Self::Clipboard(Extended::Notify(forms)) if forms.is_empty() => Default::default(),
+            Self::Clipboard(Extended::Notify(forms)) if !forms.has_text() => Content {
+                forms,
+                ..Content::default()
+            },
             _ => return None,
         };
         Some(Act::Clipboard(content.clipboard(Direction::ToMachine)))
@@ -77,19 +82,20 @@ pub(crate) fn parse(input: &mut Input<'_>) -> Result<Option<Parsed>, DriverError
         5 => Ok(pointer(input)),
         clipboard::CLIENT_CUT_TEXT => cut_text(input),
         // `EnableContinuousUpdates`.
-        150 => Ok(other(input, 10)),
+        150 => Ok(of(input, 10, Message::Other)),
         248 => fence(input),
         // `xvp`: power.
-        250 => Ok(other(input, 4)),
+        250 => Ok(of(input, 4, Message::Other)),
         251 => Ok(set_desktop_size(input)),
         255 => qemu(input),
         kind => Err(DriverError::UnknownMessage { kind }),
     }
 }
 
-fn other(input: &mut Input<'_>, len: usize) -> Option<Parsed> {
+/// A message of which only the length is looked at.
+fn of(input: &mut Input<'_>, len: usize, message: Message) -> Option<Parsed> {
     input.peek(len)?;
-    Some(Parsed::whole(len, Message::Other))
+    Some(Parsed::whole(len, message))
 }
 
 fn set_pixel_format(input: &mut Input<'_>) -> Option<Parsed> {
@@ -205,13 +211,14 @@ fn fence(input: &mut Input<'_>) -> Result<Option<Parsed>, DriverError> {
     if len_bytes > limits::FENCE_BYTES {
         return Err(DriverError::FenceTooLong { len_bytes });
     }
-    Ok(other(input, usize::from(len_bytes).saturating_add(9)))
+    let len = usize::from(len_bytes).saturating_add(9);
+    Ok(of(input, len, Message::Other))
 }
 
 fn set_desktop_size(input: &mut Input<'_>) -> Option<Parsed> {
     let [.., screens, _] = input.peek_array::<8>()?;
     let len = usize::from(screens).saturating_mul(16).saturating_add(8);
-    other(input, len)
+    of(input, len, Message::SetDesktopSize)
 }
 
 fn qemu(input: &mut Input<'_>) -> Result<Option<Parsed>, DriverError> {
@@ -242,8 +249,8 @@ fn audio(input: &mut Input<'_>) -> Result<Option<Parsed>, DriverError> {
         return Ok(None);
     };
     match u16::from_be_bytes([o0, o1]) {
-        0 | 1 => Ok(other(input, 4)),
-        2 => Ok(other(input, 10)),
+        0 | 1 => Ok(of(input, 4, Message::Other)),
+        2 => Ok(of(input, 10, Message::Other)),
         operation => Err(DriverError::UnknownAudioOperation { operation }),
     }
 }

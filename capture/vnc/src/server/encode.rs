@@ -164,9 +164,31 @@ fn head(rect: Rect, encoding: i32, out: &mut Vec<u8>) {
     out.extend(encoding.to_be_bytes());
 }
 
-/// The screen's new size, in the encoding that the client knows; one screen in the extended one.
-pub(super) fn size_rect(number: i32, size: Size, out: &mut Vec<u8>) {
-    head(size.rect(), number, out);
+/// Why a size is told.
+#[derive(Clone, Copy)]
+pub(super) enum Occasion {
+    /// It is new.
+    Changed,
+    /// The client asked for another and does not get it.
+    Refused,
+}
+
+/// The screen's size, in the encoding that the client knows; one screen in the extended one.
+pub(super) fn size_rect(number: i32, size: Size, occasion: Occasion, out: &mut Vec<u8>) {
+    // Who asked, and that it is prohibited.
+    let [x, y] = match occasion {
+        Occasion::Changed => [0, 0],
+        Occasion::Refused => [1, 1],
+    };
+    head(
+        Rect {
+            x,
+            y,
+            ..size.rect()
+        },
+        number,
+        out,
+    );
     if number == encoding::EXTENDED_DESKTOP_SIZE {
         out.extend([1, 0, 0, 0]);
         // Its number, place, size and flags.

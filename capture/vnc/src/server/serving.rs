@@ -6,7 +6,7 @@ use capture::{Damage, Framebuffer, Rect, Size, input::Input as Act, pixels::Pixe
 
 use super::{
     clipboard::Talk,
-    encode::{Encoder, MAX_WIDTH_PX, Method, Pointer, Source, cursor_rect, size_rect},
+    encode::{Encoder, MAX_WIDTH_PX, Method, Occasion, Pointer, Source, cursor_rect, size_rect},
 };
 use crate::{
     driver::{
@@ -40,6 +40,8 @@ pub(super) struct Serving {
     /// What changed since it was sent.
     dirty: Damage,
     cursor_due: bool,
+    /// It asked for another size and has not been answered.
+    refusal_due: bool,
     /// What of the update under way is to follow.
     slices: VecDeque<Rect>,
     encoder: Encoder,
@@ -66,6 +68,7 @@ impl Serving {
             requested: Rect::default(),
             dirty: Damage::of(size.rect()),
             cursor_due: false,
+            refusal_due: false,
             slices: VecDeque::new(),
             encoder: Encoder::new(),
             talk: Talk::default(),
@@ -111,6 +114,7 @@ impl Serving {
                     self.dirty.add(rect);
                 }
             }
+            Message::SetDesktopSize => self.refusal_due = true,
             Message::Clipboard(said) => self.talk.hear(said),
             Message::Input(_) | Message::Other => {}
         }
@@ -175,12 +179,22 @@ impl Serving {
 
     /// Begins an update, if there is anything to answer the request with.
     fn begin(&mut self, pointer: &Pointer, size: Size, out: &mut Vec<u8>) {
-        if let Some(number) = self.takes.size.filter(|_| size != self.size) {
-            // Alone: what is dirty is asked for again, by its new size.
+        let notice = match self.takes.size {
+            Some(number) if size != self.size => Some((number, Occasion::Changed)),
+            Some(number @ encoding::EXTENDED_DESKTOP_SIZE) if self.refusal_due => {
+                self.refusal_due = false;
+                Some((number, Occasion::Refused))
+            }
+            _ => None,
+        };
+        if let Some((number, occasion)) = notice {
+            // Alone: what is dirty is asked for again, by a new size if there is one.
             update_head(1, out);
-            size_rect(number, size, out);
-            self.size = size;
-            self.damage_all();
+            size_rect(number, size, occasion, out);
+            if size != self.size {
+                self.size = size;
+                self.damage_all();
+            }
             self.requested = Rect::default();
             return;
         }

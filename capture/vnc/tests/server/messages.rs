@@ -122,6 +122,23 @@ fn what_cannot_be_served_ends_the_session() {
 }
 
 #[test]
+fn another_size_that_a_client_wants_is_refused() {
+    let mut client = Client::new();
+    // `SetEncodings` of `ExtendedDesktopSize`, and the whole picture.
+    client.say(b"\x02\0\0\x01\xff\xff\xfe\xcc").unwrap();
+    client.say(b"\x03\0\0\0\0\0\0\x08\0\x08").unwrap();
+    client.hears();
+    client.say(b"\xfb\0\x05\0\x03\x20\0\0").unwrap();
+    assert_eq!(client.hears(), b"", "nothing was asked for");
+    client.say(b"\x03\x01\0\0\0\0\0\x08\0\x08").unwrap();
+    let head = b"\0\0\0\x01\0\x01\0\x01\0\x08\0\x08\xff\xff\xfe\xcc";
+    let screen = b"\x01\0\0\0\0\0\0\0\0\0\0\0\0\x08\0\x08\0\0\0\0";
+    assert_eq!(client.hears(), [&head[..], screen].concat());
+    client.say(b"\x03\x01\0\0\0\0\0\x08\0\x08").unwrap();
+    assert_eq!(client.hears(), b"", "told once");
+}
+
+#[test]
 fn a_plain_client_gets_the_clipboard_in_latin_1() {
     let mut client = Client::new();
     let machine = text(Direction::FromMachine, "café 😀");
