@@ -12,12 +12,16 @@ pub(crate) const DESKTOP_SIZE: i32 = -223;
 pub(crate) const LAST_RECT: i32 = -224;
 pub(crate) const CURSOR: i32 = -239;
 pub(crate) const X_CURSOR: i32 = -240;
+pub(crate) const POINTER_MOTION: i32 = -257;
 pub(crate) const GENERAL_INPUT: i32 = -305;
 pub(crate) const DESKTOP_NAME: i32 = -307;
 pub(crate) const EXTENDED_DESKTOP_SIZE: i32 = -308;
 pub(crate) const CURSOR_WITH_ALPHA: i32 = -314;
 pub(crate) const EXTENDED_MOUSE_BUTTONS: i32 = -316;
 pub(crate) const EXTENDED_CLIPBOARD: i32 = i32::from_be_bytes([0xc0, 0xa1, 0xe5, 0xce]);
+
+/// UltraVNC's state, keep-alive, files, sessions and idle time: the high half of each number.
+pub(crate) const ULTRA_VNC: std::ops::RangeInclusive<i32> = -32768..=-32764;
 
 /// Notices that are asked for always.
 const NOTICES: [i32; 4] = [LAST_RECT, EXTENDED_DESKTOP_SIZE, DESKTOP_SIZE, DESKTOP_NAME];

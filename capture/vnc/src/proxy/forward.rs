@@ -14,15 +14,6 @@ use crate::{
     request,
 };
 
-/// Extensions that a driver is not to use, because the server would be asked to agree to messages
-/// that are not read here. What they do is possible without them.
-const WITHHELD: [i32; 2] = [
-    // Makes some `PointerEvent`s a byte longer, once the server has agreed out of our sight.
-    encoding::EXTENDED_MOUSE_BUTTONS,
-    // Devices of any kind, with messages of their own.
-    encoding::GENERAL_INPUT,
-];
-
 /// The way from driver to server.
 #[derive(Debug, Default)]
 pub(super) struct Forward {
@@ -72,6 +63,17 @@ impl Forward {
     }
 }
 
+/// Whether an extension is kept from a server because, once it has agreed out of our sight, what
+/// the driver says would mean something else than is read here. Drivers do without.
 fn withheld(encoding: &i32) -> bool {
-    WITHHELD.contains(encoding)
+    match *encoding {
+        // Makes some `PointerEvent`s a byte longer.
+        encoding::EXTENDED_MOUSE_BUTTONS => true,
+        // Makes the places in `PointerEvent`s mean how far the pointer is moved.
+        encoding::POINTER_MOTION => true,
+        // Devices of any kind, with messages of their own.
+        encoding::GENERAL_INPUT => true,
+        // Messages of their own too, and files that go past the clipboard.
+        number => encoding::ULTRA_VNC.contains(&number),
+    }
 }

@@ -132,8 +132,9 @@ fn messages_that_are_not_input_go_on_unrecorded() {
 
 #[test]
 fn extensions_that_would_hide_input_are_withheld() {
-    let said = set_encodings(&[16, -316, 0, -305, -258]);
-    check_forwarded(&said, &set_encodings(&[16, 0, -258]), &[]);
+    let said = set_encodings(&[16, -316, 0, -305, -258, -257, -0x8000, -0x7ffc, -0x7ffb]);
+    let passed = set_encodings(&[16, 0, -258, -0x7ffb]);
+    check_forwarded(&said, &passed, &[]);
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn an_extended_clipboard_is_unicode() {
 }
 
 #[test]
-fn only_content_counts_as_a_clipboard() {
+fn a_note_of_new_text_moves_nothing() {
     let caps = extended(0x1f00_0001, &[0, 16, 0, 0]);
     let request = extended(1 << 25 | 1, &[]);
     let peek = extended(1 << 26, &[]);
@@ -164,6 +165,8 @@ fn only_content_counts_as_a_clipboard() {
     }
     let emptied = clipboard(&[], None, 0);
     check(&extended(1 << 27, &[]), &[emptied]);
+    let files = clipboard(&[Format::Files], None, 0);
+    check(&extended(1 << 27 | 0b1_0000, &[]), &[files]);
 }
 
 #[test]
