@@ -5,7 +5,11 @@
 #![allow(clippy::unwrap_used, reason = "this is all test code, helpers too")]
 
 use capture::{Framebuffer, Size};
-use capture_vnc::{Config, Session};
+use capture_vnc::{
+    Challenge, Config, Session,
+    proxy::{End, Relay, RelayConfig},
+    server,
+};
 
 /// A 3.8 handshake without security, and a desktop of 64 by 64 called nothing.
 const OPENING: &[u8] = b"RFB 003.008\n\x01\x01\0\0\0\0\
@@ -22,26 +26,72 @@ fn peak_kib() -> u64 {
     words.unwrap().parse().unwrap()
 }
 
-/// Pours `total_bytes` of filler in after `start`; by how much the process grew at its largest.
-fn growth_kib(start: &[u8], filler: u8, total_bytes: usize) -> u64 {
-    let mut screen = Framebuffer::new(Size::new(1, 1), 0).unwrap();
+/// Pours filler after `start` into what takes bytes until it refuses; by how much the process grew
+/// at its largest.
+fn growth_kib(mut take: impl FnMut(&[u8]) -> bool, start: &[u8], filler: u8) -> u64 {
+    const POURED_BYTES: usize = 80 * 1024 * 1024;
     let piece = vec![filler; PIECE_BYTES];
     let before_kib = peak_kib();
-    let mut session = Session::new(Config::default(), 0);
-    let mut poured = session.handle_bytes(0, start, &mut screen);
-    for _ in 0..total_bytes / PIECE_BYTES {
-        if poured.is_err() {
-            break;
-        }
-        poured = session.handle_bytes(0, &piece, &mut screen);
-        while session.poll_event().is_some() || session.poll_transmit().is_some() {}
+    let mut taken = start.chunks(PIECE_BYTES).all(&mut take);
+    for _ in 0..POURED_BYTES / PIECE_BYTES {
+        taken = taken && take(&piece);
     }
     peak_kib() - before_kib
 }
 
+/// A client that hears bytes of a server.
+fn client() -> impl FnMut(&[u8]) -> bool {
+    let mut screen = Framebuffer::new(Size::new(1, 1), 0).unwrap();
+    let mut session = Session::new(Config::default(), 0);
+    move |bytes| {
+        let heard = session.handle_bytes(0, bytes, &mut screen);
+        while session.poll_event().is_some() || session.poll_transmit().is_some() {}
+        heard.is_ok()
+    }
+}
+
+/// A relay that hears bytes of a driver, whose server has already let it in.
+fn relay() -> impl FnMut(&[u8]) -> bool {
+    let mut relay = Relay::new(
+        RelayConfig {
+            user: None,
+            password: None,
+            random: None,
+            tls: None,
+            challenge: Challenge::new([0; Challenge::BYTES]),
+        },
+        0,
+    );
+    relay.handle_bytes(0, End::Server, OPENING).unwrap();
+    move |bytes| {
+        let heard = relay.handle_bytes(0, End::Driver, bytes);
+        while relay.poll_input().is_some() || relay.poll_transmit(End::Server).is_some() {}
+        heard.is_ok()
+    }
+}
+
+/// The small server, that hears bytes of a client which reads nothing it is told.
+fn server() -> impl FnMut(&[u8]) -> bool {
+    let size = Size::new(1920, 1080);
+    let desk = Framebuffer::new(size, 0).unwrap();
+    let config = server::Config {
+        size,
+        name: "desk".into(),
+        password: None,
+        challenge: Challenge::new([0; Challenge::BYTES]),
+    };
+    let mut session = server::Session::new(config, 0);
+    session.poll_transmit();
+    move |bytes| {
+        let heard = session.handle_bytes(0, bytes);
+        while session.poll_input().is_some() {}
+        session.update(&desk);
+        heard.is_ok()
+    }
+}
+
 #[test]
 fn memory_stays_flat_whatever_is_announced() {
-    const POURED_BYTES: usize = 80 * 1024 * 1024;
     const LIMIT_KIB: u64 = 4 * 1024;
     let after_opening = |bytes: &[u8]| [OPENING, bytes].concat();
     let clipboard = |len: i32| [&[3, 0, 0, 0], len.to_be_bytes().as_slice()].concat();
@@ -68,7 +118,30 @@ fn memory_stays_flat_whatever_is_announced() {
         ("a flood of bells", OPENING.to_vec(), 2),
         ("a flood of empty updates", OPENING.to_vec(), 0),
     ] {
-        let grown_kib = growth_kib(&start, filler, POURED_BYTES);
+        let grown_kib = growth_kib(client(), &start, filler);
         assert!(grown_kib < LIMIT_KIB, "{what} took {grown_kib} KiB");
+    }
+
+    // A driver's clipboard is held in its whole, then as text and to be forwarded.
+    const DRIVER_LIMIT_KIB: u64 = 48 * 1024;
+    let after_sign_in = |bytes: &[u8]| [b"RFB 003.008\n\x01\x01", bytes].concat();
+    let clipboard = |len: i32| after_sign_in(&[&[6, 0, 0, 0][..], &len.to_be_bytes()].concat());
+    for (what, start, filler) in [
+        ("a held clipboard", clipboard(8 << 20), 0xe9),
+        ("a long clipboard", clipboard(64 << 20), 2),
+        ("a long extended clipboard", clipboard(-(64 << 20)), 2),
+        ("a flood of keys", after_sign_in(&[]), 4),
+        ("a flood of encodings", after_sign_in(&[]), 2),
+    ] {
+        let relayed_kib = growth_kib(relay(), &start, filler);
+        assert!(
+            relayed_kib < DRIVER_LIMIT_KIB,
+            "{what} took {relayed_kib} KiB"
+        );
+        let served_kib = growth_kib(server(), &start, filler);
+        assert!(
+            served_kib < DRIVER_LIMIT_KIB,
+            "{what} took {served_kib} KiB"
+        );
     }
 }
