@@ -150,7 +150,9 @@ export class Player {
     if (!this.running.value) return;
     this.running.value = false;
     this.#stop();
-    if (this.state.value === "playing" || this.state.value === "waiting") this.#stand();
+    // To stand on the exact frame always takes a seek: the compositor may already show the frame
+    // after the last one it told of.
+    if (this.state.value === "playing" || this.state.value === "waiting") this.#go(this.t.value);
   }
 
   toggle(): void {
@@ -280,14 +282,6 @@ export class Player {
     clearTimeout(this.#rest);
     cancelAnimationFrame(this.#tick);
     this.#layers.video.pause();
-  }
-
-  /**
-   * Comes to a stand where the playhead is, on its exact frame. Always by a seek: the compositor
-   * may already show the frame after the last one it told of.
-   */
-  #stand(): void {
-    this.#go(this.t.value);
   }
 
   /** Follows the media clock; gaps, idle stretches and the end are met here. */
