@@ -24,9 +24,6 @@ export class ApiError extends Error {
   }
 }
 
-/** The most rows one events answer may hold. */
-const EVENTS_LIMIT = 20_000;
-
 export const sessions = (query: URLSearchParams, signal: AbortSignal): Promise<SessionList> =>
   ask(`sessions?${query}`, signal);
 
@@ -57,17 +54,28 @@ export async function resolve(
   return answer.candidates;
 }
 
-/** The events of `kinds` from `from` ms on, one chunk after another, until the server has no more. */
+/** Which events: of `kinds`, from `from` ms on and before `to`, `limit` in a chunk. */
+export interface EventsWanted {
+  readonly kinds: readonly string[];
+  readonly from: number;
+  readonly to?: number;
+  readonly limit: number;
+}
+
+/** The events that are wanted, one chunk after another, until the server has no more. */
 export async function* events(
   id: string,
-  kinds: readonly string[],
-  from: number,
+  wanted: EventsWanted,
   signal: AbortSignal,
 ): AsyncGenerator<EventsAnswer> {
   let cursor: string | null = null;
   do {
-    const query = new URLSearchParams({ kinds: kinds.join(","), limit: String(EVENTS_LIMIT) });
-    if (from > 0) query.set("from", String(from));
+    const query = new URLSearchParams({
+      kinds: wanted.kinds.join(","),
+      limit: String(wanted.limit),
+    });
+    if (wanted.from > 0) query.set("from", String(wanted.from));
+    if (wanted.to !== undefined) query.set("to", String(wanted.to));
     if (cursor !== null) query.set("cursor", cursor);
     const answer: EventsAnswer = await ask(
       `sessions/${encodeURIComponent(id)}/events?${query}`,

@@ -26,6 +26,8 @@ export type Action =
   | "zoom-all"
   | "full-screen"
   | "masks"
+  | "show-keys"
+  | "show-clicks"
   | "follow"
   | "go-to"
   | "time-style"
@@ -85,6 +87,8 @@ export const BINDINGS: readonly Binding[] = [
   { action: "zoom-all", keys: ["\\"], label: "\\", text: "Timeline: whole session" },
   { action: "full-screen", keys: ["f"], label: "F", text: "Full screen" },
   { action: "masks", keys: ["r"], label: "R", text: "Mask outlines on or off" },
+  { action: "show-keys", keys: ["q"], label: "Q", text: "Keys on the stage on or off" },
+  { action: "show-clicks", keys: ["w"], label: "W", text: "Pointer and clicks on or off" },
   { action: "follow", keys: ["y"], label: "Y", text: "List follows the picture" },
   { action: "go-to", keys: ["g"], label: "G", text: "Go to a time" },
   { action: "time-style", keys: ["u"], label: "U", text: "UTC, elapsed or local time" },

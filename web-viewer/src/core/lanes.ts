@@ -37,6 +37,30 @@ export function glyphs(
   return found;
 }
 
+/** The sub-rows of the input lane, from above. */
+export const DEVICES = ["key", "pointer", "clip"] as const;
+export type Device = (typeof DEVICES)[number];
+
+/** Which device an input event is of. */
+export function deviceOf({ kind }: Row): Device {
+  if (kind === "clipboard") return "clip";
+  return kind === "pointer" || kind === "wheel" ? "pointer" : "key";
+}
+
+/** The pixel columns of a lane of `width` in which `rows` have something, by device. */
+export function marks(
+  rows: readonly Row[],
+  x: (t: number) => number,
+  width: number,
+): Readonly<Record<Device, ReadonlySet<number>>> {
+  const found = { key: new Set<number>(), pointer: new Set<number>(), clip: new Set<number>() };
+  for (const row of rows) {
+    const at = Math.floor(x(row.t));
+    if (0 <= at && at <= width) found[deviceOf(row)].add(at);
+  }
+  return found;
+}
+
 /** Counts per bucket, as `density` gives them. */
 export interface Density {
   readonly from: number;

@@ -45,8 +45,11 @@ export const LOG_KINDS = [
   "size",
   "health",
 ] as const;
-/** Kinds of the Input tab and lane; raw pointer moves stay in the segment. */
-export const INPUT_KINDS = ["key", "text_run", "wheel", "clipboard"] as const;
+/** Kinds of the Input tab and lane. */
+export const INPUT_KINDS = ["key", "text_run", "pointer", "wheel", "clipboard"] as const;
+
+/** An event that lasts is recorded when it ends, at most this long after its time. */
+export const LATE_MS = 12_000;
 
 /** The rows of an answer; a cell of an unexpected type reads as empty. */
 export function readRows({ columns, rows }: Columns): Row[] {
@@ -85,7 +88,6 @@ function describe(kind: string, data: Readonly<Record<string, unknown>>): string
   if (kind === "size" && Array.isArray(data["size"]))
     return `Screen is now ${data["size"].join("×")}`;
   if (kind === "health") return `Recording: ${value("state")}`;
-  if (kind === "key") return `Key ${value("key") || value("keysym")}`.trim();
   return value("name") || value("title") || kind;
 }
 
@@ -120,16 +122,17 @@ export function stepRow(
   return undefined;
 }
 
-/** Rows whose text, names or ids hold every word of `query` and whose outcome is among `outcomes`. */
+/** Rows whose text, names or ids hold every word of `query` and whose `label` is among `chosen`, if any is. */
 export function filterRows(
   rows: readonly Row[],
   query: string,
-  outcomes: ReadonlySet<Outcome>,
+  chosen: ReadonlySet<string>,
+  label: (row: Row) => string,
 ): readonly Row[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0 && outcomes.size === 0) return rows;
+  if (words.length === 0 && chosen.size === 0) return rows;
   return rows.filter((row) => {
-    if (outcomes.size > 0 && !outcomes.has(row.outcome)) return false;
+    if (chosen.size > 0 && !chosen.has(label(row))) return false;
     if (words.length === 0) return true;
     const text =
       `${row.text} ${row.kind} ${row.actor} ${row.decidedBy} ${row.source} ${row.id}`.toLowerCase();
@@ -137,10 +140,13 @@ export function filterRows(
   });
 }
 
-/** How many rows there are of each outcome. */
-export function countOutcomes(rows: readonly Row[]): Readonly<Record<Outcome, number>> {
-  const counts = { blocked: 0, asked: 0, allowed: 0, recorded: 0 };
-  for (const row of rows) counts[row.outcome] += 1;
+/** How many rows there are of each label. */
+export function countRows<T extends string>(
+  rows: readonly Row[],
+  label: (row: Row) => T,
+): Readonly<Partial<Record<T, number>>> {
+  const counts: Partial<Record<T, number>> = {};
+  for (const row of rows) counts[label(row)] = (counts[label(row)] ?? 0) + 1;
   return counts;
 }
 

@@ -10,6 +10,14 @@ export type TimeStyle = "utc" | "elapsed" | "local";
 export const keySetting = kept<KeySetting>("keys", "on", ["on", "alt", "off"]);
 export const timeStyle = kept<TimeStyle>("time", "utc", ["utc", "elapsed", "local"]);
 export const skipIdle = kept<"on" | "off">("skip-idle", "off", ["on", "off"]);
+/** Whether keys and clicks are drawn on the stage. */
+export const showKeys = kept<"on" | "off">("show-keys", "on", ["on", "off"]);
+export const showClicks = kept<"on" | "off">("show-clicks", "on", ["on", "off"]);
+
+/** Turns a choice of two over. */
+export function flip(choice: Signal<"on" | "off">): void {
+  choice.value = choice.value === "on" ? "off" : "on";
+}
 
 /** A choice among `values` that outlives the page; storage that is full or forbidden only forgets it. */
 function kept<T extends string>(name: string, initial: T, values: readonly T[]): Signal<T> {

@@ -13,6 +13,7 @@ const PAGES = [
   "/sessions",
   "/s/film?t=15.25&e=ev-03",
   "/s/film?t=217.5",
+  "/s/film?t=12.1&tab=input",
   "/s/film?t=1&tab=notes",
   "/s/gone",
   "/r/run-7",
@@ -96,7 +97,7 @@ test("keys rest while typing and work after any click", async () => {
   await page.keyboard.press("Space"); // the button's own job
   await standsAt(page, 26_300);
   await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
   await page.getByLabel("Never").check();
   await page.keyboard.press("Escape");
   await page.keyboard.press("j");

@@ -7,7 +7,7 @@ import * as api from "../../api/client.ts";
 import { SPEEDS } from "../../media/player.ts";
 import { tell } from "../live.tsx";
 import { navigate, rewrite } from "../router.ts";
-import { skipIdle, timeStyle } from "../settings.ts";
+import { flip, showClicks, showKeys, skipIdle, timeStyle } from "../settings.ts";
 import type { Replay } from "./model.ts";
 import { quotable } from "./model.ts";
 import { TABS } from "./panel.ts";
@@ -30,18 +30,15 @@ export function activate(
   if (how === "play-before") replay.player.value?.play();
 }
 
-/** Goes to the next or previous row of the log; with `decisions`, to one that was blocked or asked. */
+/** Goes to the next or previous row of the Log or the Input tab, else of the log; with `decisions`, to one that was blocked or asked. */
 export function stepEvent(replay: Replay, direction: 1 | -1, decisions = false): void {
   const from = replay.player.value?.t.value ?? 0;
   const keep = decisions
     ? (row: Row) => row.outcome === "blocked" || row.outcome === "asked"
     : () => true;
-  const row = stepRow(
-    replay.panel.tab.value === "log" ? replay.panel.shown.value : replay.panel.log.value,
-    from,
-    direction,
-    keep,
-  );
+  const { tab, shown, log } = replay.panel;
+  const stepped = tab.value === "log" || (tab.value === "input" && !decisions);
+  const row = stepRow(stepped ? shown.value : log.value, from, direction, keep);
   if (row === undefined) tell(direction === 1 ? "No later event" : "No earlier event");
   else activate(replay, row);
 }
@@ -55,7 +52,7 @@ export function setSpeed(replay: Replay, steps: 1 | -1): void {
 }
 
 export function toggleSkipIdle(): void {
-  skipIdle.value = skipIdle.value === "on" ? "off" : "on";
+  flip(skipIdle);
   tell(
     skipIdle.value === "on"
       ? "Idle stretches are skipped while playing"
@@ -133,6 +130,8 @@ export function perform(replay: Replay, action: Action, key: string): boolean {
     "zoom-in": () => zoomBy(replay, 0.5),
     "zoom-all": () => (replay.zoom.value = undefined),
     "full-screen": toggleFullScreen,
+    "show-keys": () => flip(showKeys),
+    "show-clicks": () => flip(showClicks),
     masks: () => (replay.outlines.value = !replay.outlines.value),
     follow: () => (replay.panel.following.value = true),
     "go-to": () => (dialog.value = "go-to"),

@@ -20,7 +20,7 @@ export function keepAddress(replay: Replay): () => void {
   const stop = effect(() => {
     const state = replay.player.value?.state.value;
     const url = state === "paused-ready" || state === "gap" ? replay.url() : undefined;
-    if (url === undefined || replay.panel.state.value === "loading") return; // `e` may not be known yet
+    if (url === undefined || replay.panel.linking.value) return; // `e` may not be known yet
     clearTimeout(timer);
     timer = setTimeout(write, Math.max(0, EVERY_MS - (performance.now() - last)));
   });

@@ -6,7 +6,7 @@ import { clock } from "../../core/time.ts";
 import { SPEEDS } from "../../media/player.ts";
 import type { IconName } from "../icons.tsx";
 import { Icon } from "../icons.tsx";
-import { skipIdle } from "../settings.ts";
+import { flip, showClicks, showKeys, skipIdle } from "../settings.ts";
 import { saveFrame, stepEvent, toggleFullScreen } from "./actions.ts";
 import { dialog } from "./dialogs.tsx";
 import type { Replay } from "./model.ts";
@@ -64,20 +64,70 @@ export function Controls({ replay }: { replay: Replay }): JSX.Element {
         ))}
       </select>
       <span class="spacer" />
-      {replay.masks.value.length > 0 && (
-        <button
-          class="wide"
-          aria-pressed={replay.outlines.value}
-          title="Outline what was masked (R)"
-          onClick={() => (replay.outlines.value = !replay.outlines.value)}
-        >
-          Masks
-        </button>
-      )}
-      <IconButton icon="help" name="Keys" keys="?" wide onClick={() => (dialog.value = "help")} />
+      <div class="overlays">
+        <Overlays replay={replay} />
+      </div>
+      <details
+        class="menu overlays-menu"
+        onKeyDown={(event) => event.key === "Escape" && (event.currentTarget.open = false)}
+      >
+        <summary class="button">Overlays</summary>
+        <fieldset>
+          <legend class="unseen">Drawn over the picture</legend>
+          <Overlays replay={replay} />
+        </fieldset>
+      </details>
+      <IconButton
+        icon="help"
+        name="Keyboard"
+        keys="?"
+        wide
+        onClick={() => (dialog.value = "help")}
+      />
       <IconButton icon="camera" name="Save frame" keys="S" wide onClick={() => saveFrame(replay)} />
       <IconButton icon="full" name="Full screen" keys="F" wide onClick={toggleFullScreen} />
     </div>
+  );
+}
+
+/** What is drawn over the picture: one button each, side by side or in a menu. */
+function Overlays({ replay }: { replay: Replay }): JSX.Element {
+  return (
+    <>
+      <Toggle
+        name="Keys"
+        title="Keys on the stage (Q)"
+        on={showKeys.value === "on"}
+        onClick={() => flip(showKeys)}
+      />
+      <Toggle
+        name="Clicks"
+        title="Pointer and clicks on the stage (W)"
+        on={showClicks.value === "on"}
+        onClick={() => flip(showClicks)}
+      />
+      {replay.masks.value.length > 0 && (
+        <Toggle
+          name="Masks"
+          title="Outline what was masked (R)"
+          on={replay.outlines.value}
+          onClick={() => (replay.outlines.value = !replay.outlines.value)}
+        />
+      )}
+    </>
+  );
+}
+
+function Toggle(props: {
+  name: string;
+  title: string;
+  on: boolean;
+  onClick: () => void;
+}): JSX.Element {
+  return (
+    <button aria-pressed={props.on} title={props.title} onClick={props.onClick}>
+      {props.name}
+    </button>
   );
 }
 

@@ -10,6 +10,15 @@ import { OUTCOME_WORDS } from "../outcome.tsx";
 import { activate } from "./actions.ts";
 import type { Replay } from "./model.ts";
 
+/** What it is worth that an event was recorded, by who says so (capture.md). */
+const ORIGINS: Readonly<Record<string, string>> = {
+  wire: "the wire: evidence",
+  guest: "the machine itself: a claim",
+  driver: "the driver: an intent",
+};
+/** So much of a text is shown: a clipboard may hold a megabyte. */
+const KEPT_CHARS = 20_000;
+
 export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Element {
   const utc = replay.clock.value?.utcAt(row.t) ?? row.utc;
   const error = replay.clock.value?.errorAt(row.t);
@@ -39,6 +48,8 @@ export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Eleme
         <Field name="Decided by">{row.decidedBy}</Field>
         <Field name="Waited">{wait === undefined ? "" : span(wait.decided.t - wait.asked.t)}</Field>
         <Field name="Source">{row.source}</Field>
+        <Field name="Said by">{ORIGINS[row.origin] ?? ""}</Field>
+        <Field name="Hash">{hashOf(row) !== "" && <code>{hashOf(row)}</code>}</Field>
         <Field name="Event">
           <code>{visible(row.id)}</code>
         </Field>
@@ -50,14 +61,26 @@ export function Detail({ replay, row }: { replay: Replay; row: Row }): JSX.Eleme
           )}
         </Field>
       </dl>
+      {row.kind === "clipboard" && typeof row.data["text"] === "string" && (
+        <details>
+          <summary>Kept text</summary>
+          <pre>{visible(row.data["text"].slice(0, KEPT_CHARS))}</pre>
+        </details>
+      )}
       {Object.keys(row.data).length > 0 && (
         <details>
           <summary>Everything recorded</summary>
-          <pre>{visible(JSON.stringify(row.data, null, 2))}</pre>
+          <pre>{visible(JSON.stringify(row.data, null, 2)).slice(0, KEPT_CHARS)}</pre>
         </details>
       )}
     </section>
   );
+}
+
+/** Under which digest a clipboard's content can be found again, and how it was made. */
+function hashOf({ data: { sha256, hmac } }: Row): string {
+  if (typeof sha256 === "string") return `SHA-256 ${sha256}`;
+  return typeof hmac === "string" ? `${hmac}, under this session’s key` : "";
 }
 
 function traceUrl({ traceId, spanId }: Row): string {

@@ -17,7 +17,7 @@ export const dialog = signal<"help" | "go-to" | undefined>(undefined);
 export function Dialogs({ replay }: { replay: Replay }): JSX.Element | null {
   if (dialog.value === "help")
     return (
-      <Dialog title="Keys">
+      <Dialog title="Keyboard">
         <Help />
       </Dialog>
     );

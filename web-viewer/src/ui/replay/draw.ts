@@ -2,7 +2,8 @@
 
 import type { Idle } from "../../core/idle.ts";
 import type { Density, Glyph } from "../../core/lanes.ts";
-import { glyphs, heat, ticks } from "../../core/lanes.ts";
+import { DEVICES, glyphs, heat, marks, ticks } from "../../core/lanes.ts";
+import type { Secret } from "../../core/input.ts";
 import type { Outcome, Row } from "../../core/rows.ts";
 import type { Gap } from "../../core/timeline.ts";
 
@@ -21,6 +22,7 @@ export interface Scene {
   readonly density: Density | undefined;
   readonly log: readonly Row[];
   readonly input: readonly Row[];
+  readonly secrets: readonly Secret[];
   readonly spans: readonly { readonly t: number; readonly end: number; readonly failed: boolean }[];
   /** From each asking to its decision. */
   readonly waits: readonly { readonly from: number; readonly to: number }[];
@@ -59,9 +61,7 @@ export function draw(
       drawWaits(g, scene, top, x, colour);
       drawLog(g, glyphs(scene.log, x, width, 12), top, colour);
     }
-    if (lane === "input")
-      for (const row of scene.input)
-        bar(g, x(row.t), 2.5, top, colour(row.kind === "clipboard" ? "clip" : "key"));
+    if (lane === "input") drawInput(g, scene, width, top, x, colour);
     if (lane === "masks")
       for (const m of scene.masks) bar(g, x(m.from), x(m.to) - x(m.from), top, colour("mask"));
     if (lane === "spans") drawSpans(g, scene, top, x, colour);
@@ -136,6 +136,28 @@ function drawSpans(
     g.lineTo(left + w, top + 15);
     g.fill();
   }
+}
+
+/** Keys, pointer and clipboard below each other; where input was withheld, a bar behind them. */
+function drawInput(
+  g: CanvasRenderingContext2D,
+  scene: Scene,
+  width: number,
+  top: number,
+  x: (t: number) => number,
+  colour: Palette,
+): void {
+  g.fillStyle = colour("mask");
+  g.globalAlpha = 0.45;
+  for (const { from, to } of scene.secrets)
+    g.fillRect(x(from), top + 1, Math.max(2, x(to) - x(from)), LANE_PX - 3);
+  g.globalAlpha = 1;
+  const columns = marks(scene.input, x, width);
+  const pitch = (LANE_PX - 2) / DEVICES.length;
+  DEVICES.forEach((device, i) => {
+    g.fillStyle = colour(device);
+    for (const at of columns[device]) g.fillRect(at, top + 1 + i * pitch, 2, pitch - 1);
+  });
 }
 
 /** The wait for a decision is one bar. */

@@ -57,6 +57,7 @@ function sceneOf(replay: Replay, lanes: readonly Lane[]): Scene {
     density: replay.density.value,
     log: replay.panel.log.value,
     input: replay.panel.input.value,
+    secrets: replay.secrets.value,
     spans: replay.panel.spans.value.map((row) => ({
       t: row.t,
       end: row.t + (lengthOf(row) ?? 0),
@@ -66,7 +67,7 @@ function sceneOf(replay: Replay, lanes: readonly Lane[]): Scene {
     masks: replay.masks.value,
     gaps: (timeline?.gaps ?? []).map((gap) => ({ ...gap, words: reasonWords(gap.reason) })),
     idle: replay.idle.value,
-    resizes: timeline?.resizes() ?? [],
+    resizes: replay.resizes.value,
     origin,
     label: (t, spanMs) => {
       if (timeStyle.value === "elapsed") return clockSeconds(t);
@@ -82,7 +83,7 @@ function summaryOf(replay: Replay): string {
   const gaps = replay.timeline.value?.gaps.length ?? 0;
   const length = span(replay.timeline.value?.duration ?? 0);
   return (
-    `Activity and event lanes over ${length}: ${replay.panel.log.value.length} log rows, ` +
-    `${counts.blocked} blocked, ${counts.asked} asked, ${gaps} gaps. The slider and the list hold the same.`
+    `Activity and event lanes over ${length}: ${replay.panel.log.value.length} log rows, ${replay.panel.acts.value.length} acts of input, ` +
+    `${counts.blocked ?? 0} blocked, ${counts.asked ?? 0} asked, ${gaps} gaps. The slider and the list hold the same.`
   );
 }

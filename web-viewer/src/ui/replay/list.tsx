@@ -9,7 +9,9 @@ import { oneLine } from "../../core/text.ts";
 import { span } from "../../core/time.ts";
 import { Badge } from "../outcome.tsx";
 import { activate } from "./actions.ts";
+import { KindBadge } from "./kind.tsx";
 import type { Replay } from "./model.ts";
+import type { ActKind } from "./panel.ts";
 
 export const ROW_PX = 40;
 /** Rows drawn beyond the edges, so that a fast wheel shows no blank. */
@@ -152,8 +154,8 @@ function RowItem(props: {
       <span>
         {row.kind === "span" ? (
           <Length row={row} />
-        ) : row.kind === "key" || row.kind === "clipboard" ? (
-          <span class="kind">{row.kind}</span>
+        ) : replay.panel.tab.value === "input" ? (
+          <KindBadge kind={row.kind as ActKind} />
         ) : (
           <Badge outcome={row.outcome} />
         )}

@@ -9,6 +9,8 @@ import { ClockMap } from "../../core/clock.ts";
 import { changes, idleSpans } from "../../core/idle.ts";
 import { parseMoment } from "../../core/moment.ts";
 import type { Idle } from "../../core/idle.ts";
+import type { Secret } from "../../core/input.ts";
+import { secrets } from "../../core/input.ts";
 import { oneLine } from "../../core/text.ts";
 import { clock, seconds, utcDate, utcTime } from "../../core/time.ts";
 import type { Fragment } from "../../core/timeline.ts";
@@ -19,11 +21,14 @@ import { say, tell } from "../live.tsx";
 import { OUTCOME_WORDS } from "../outcome.tsx";
 import { reasonWords } from "../sessions/words.ts";
 import { skipIdle, timeStyle } from "../settings.ts";
+import { Nearby } from "./nearby.ts";
 import { Panel } from "./panel.ts";
 
 /** A live session is asked for news this often. */
 const POLL_MS = 3_000;
 const DENSITY_BUCKETS = 2_048;
+/** The id of an event that was recorded beside the picture: its object, and its place there. */
+const RECORDED = /^\d+\.\d+$/;
 
 /** Loads session `id` and holds everything that its page shows. `close` ends all of it. */
 export class Replay {
@@ -53,12 +58,22 @@ export class Replay {
     );
   });
 
+  /** Where the picture takes another size. */
+  readonly resizes = computed(() => this.timeline.value?.resizes() ?? []);
+  /** When input was withheld. */
+  readonly secrets = computed<readonly Secret[]>(() =>
+    secrets(this.panel.log.value, this.timeline.value?.duration ?? 0),
+  );
+
   readonly #closed = new AbortController();
+  /** The input to draw on the stage. */
+  readonly nearby: Nearby;
   readonly #effects: (() => void)[] = [];
   #poll: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: string) {
     this.id = id;
+    this.nearby = new Nearby(id, () => this.timeline.peek()?.duration ?? 0, this.signal);
   }
 
   get signal(): AbortSignal {
@@ -96,15 +111,16 @@ export class Replay {
     const player = this.player.value;
     const query = new URLSearchParams();
     if (player !== undefined) query.set("t", seconds(player.t.value));
-    const { tab, query: words, selected } = this.panel;
+    const { tab, query: words, kinds, selected } = this.panel;
     const row = selected.value;
     if (row !== undefined && player !== undefined && this.#sameFrame(row.t, player.t.value))
       query.set("e", row.id);
     if (tab.value !== "log") query.set("tab", tab.value);
     if (words.value !== "") query.set("q", words.value);
+    if (tab.value === "input" && kinds.value.size > 0) query.set("kinds", [...kinds.value].join());
     const zoom = this.zoom.value;
     if (zoom !== undefined) query.set("z", zoom.map((t) => seconds(t)).join("-"));
-    return `/s/${encodeURIComponent(this.id)}?${query.toString().replaceAll("%3A", ":")}`;
+    return `/s/${encodeURIComponent(this.id)}?${query.toString().replaceAll("%3A", ":").replaceAll("%2C", ",")}`;
   }
 
   /** `t` in the style that the person chose. */
@@ -167,7 +183,8 @@ export class Replay {
   async #moment(query: URLSearchParams): Promise<number> {
     const t = this.#asked(query.get("t"));
     const event = query.get("e");
-    if (event === null) return t ?? 0;
+    // What the recorder saw has no address of its own: the time leads there.
+    if (event === null || (t !== undefined && RECORDED.test(event))) return t ?? 0;
     const found =
       this.panel.rows.value.find((row) => row.id === event)?.t ??
       (await api.resolve({ event }, this.signal).catch(() => [])).find((c) => c.session === this.id)
@@ -214,9 +231,10 @@ export class Replay {
       const answer = await api.timeline(this.id, this.signal).catch(() => undefined);
       if (this.signal.aborted) return;
       if (answer !== undefined) {
+        const known = this.timeline.value?.duration ?? 0;
         this.#take(answer, start);
         this.player.value?.update(this.timeline.value as Timeline);
-        await this.panel.load(this.id, this.panel.rows.value.at(-1)?.t ?? 0, this.signal);
+        await this.panel.load(this.id, known, this.signal);
         this.density.value = await api
           .density(this.id, DENSITY_BUCKETS, this.signal)
           .catch(() => this.density.value);

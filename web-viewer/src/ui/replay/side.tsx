@@ -1,16 +1,17 @@
 /** The side panel: tabs, the filter, the list and the selected row's detail. */
 
+import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 
-import type { Outcome } from "../../core/rows.ts";
 import { OUTCOMES } from "../../core/rows.ts";
 import { Badge, OUTCOME_WORDS } from "../outcome.tsx";
 import { Detail } from "./detail.tsx";
+import { KIND_WORDS, KindBadge } from "./kind.tsx";
 import { RowList } from "./list.tsx";
 import type { Replay } from "./model.ts";
 import type { Tab } from "./panel.ts";
-import { TABS } from "./panel.ts";
+import { ACT_KINDS, TABS } from "./panel.ts";
 
 const NAMES: Readonly<Record<Tab, string>> = {
   log: "Log",
@@ -53,7 +54,26 @@ export function Side({ replay }: { replay: Replay }): JSX.Element {
           value={replay.panel.query.value}
           onInput={(event) => (replay.panel.query.value = event.currentTarget.value)}
         />
-        {replay.panel.tab.value === "log" && <OutcomeMenu replay={replay} />}
+        {replay.panel.tab.value === "log" && (
+          <Menu
+            name="Outcome"
+            choices={OUTCOMES}
+            chosen={replay.panel.outcomes}
+            counts={replay.panel.counts.value}
+            words={(outcome) => OUTCOME_WORDS[outcome][1]}
+            badge={(outcome) => <Badge outcome={outcome} />}
+          />
+        )}
+        {replay.panel.tab.value === "input" && (
+          <Menu
+            name="Kind"
+            choices={ACT_KINDS}
+            chosen={replay.panel.kinds}
+            counts={replay.panel.kindCounts.value}
+            words={(kind) => KIND_WORDS[kind]}
+            badge={(kind) => <KindBadge kind={kind} />}
+          />
+        )}
       </div>
       <div class="panel" role="tabpanel" id="panel" aria-label={NAMES[replay.panel.tab.value]}>
         {replay.panel.shown.value.length > 0 ? (
@@ -107,12 +127,20 @@ function grouped(n: number): string {
   return n.toLocaleString("en").replaceAll(",", "\u202f");
 }
 
-function OutcomeMenu({ replay }: { replay: Replay }): JSX.Element {
-  const chosen = replay.panel.outcomes.value;
-  const toggle = (outcome: Outcome): void => {
-    const next = new Set(chosen);
-    if (!next.delete(outcome)) next.add(outcome);
-    replay.panel.outcomes.value = next;
+/** Which of `choices` the list is narrowed to; none is all of them. */
+function Menu<T extends string>(props: {
+  name: string;
+  choices: readonly T[];
+  chosen: Signal<ReadonlySet<T>>;
+  counts: Readonly<Partial<Record<T, number>>>;
+  words: (choice: T) => string;
+  badge: (choice: T) => JSX.Element;
+}): JSX.Element {
+  const { name, choices, chosen, counts, words, badge } = props;
+  const toggle = (choice: T): void => {
+    const next = new Set(chosen.value);
+    if (!next.delete(choice)) next.add(choice);
+    chosen.value = next;
   };
   return (
     <details
@@ -120,20 +148,21 @@ function OutcomeMenu({ replay }: { replay: Replay }): JSX.Element {
       onKeyDown={(event) => event.key === "Escape" && (event.currentTarget.open = false)}
     >
       <summary class="button">
-        Outcome{chosen.size > 0 && <span class="count"> {chosen.size}</span>}
+        {name}
+        {chosen.value.size > 0 && <span class="count"> {chosen.value.size}</span>}
       </summary>
       <fieldset>
-        <legend class="unseen">Show outcomes</legend>
-        {OUTCOMES.map((outcome) => (
-          <label class="check" key={outcome}>
+        <legend class="unseen">Show only</legend>
+        {choices.map((choice) => (
+          <label class="check" key={choice}>
             <input
               type="checkbox"
-              checked={chosen.has(outcome)}
-              aria-label={OUTCOME_WORDS[outcome][1]}
-              onChange={() => toggle(outcome)}
+              checked={chosen.value.has(choice)}
+              aria-label={words(choice)}
+              onChange={() => toggle(choice)}
             />
-            <Badge outcome={outcome} />
-            <span class="count">{replay.panel.counts.value[outcome]}</span>
+            {badge(choice)}
+            <span class="count">{grouped(counts[choice] ?? 0)}</span>
           </label>
         ))}
       </fieldset>
@@ -146,6 +175,7 @@ function Empty({ replay }: { replay: Replay }): JSX.Element {
   const clear = (): void => {
     replay.panel.query.value = "";
     replay.panel.outcomes.value = new Set();
+    replay.panel.kinds.value = new Set();
   };
   if (filtered) {
     return (

@@ -10,6 +10,8 @@ import type { Route } from "../router.ts";
 import { reasonWords } from "../sessions/words.ts";
 import type { Replay } from "./model.ts";
 import { Masks } from "./masks.tsx";
+import { Overlay } from "./overlay.tsx";
+import { showClicks, showKeys } from "../settings.ts";
 import { SkipCard } from "./skipcard.tsx";
 
 export function Stage({ replay, arrival }: { replay: Replay; arrival: Route }): JSX.Element {
@@ -26,6 +28,7 @@ export function Stage({ replay, arrival }: { replay: Replay; arrival: Route }): 
   const state = player?.state.value ?? "loading";
   const { w, h, video: place } = placed(player?.picture.value, replay.session.value?.size);
   const outlined = replay.outlines.value && (state === "paused-ready" || state === "playing");
+  const drawn = showKeys.value === "on" || showClicks.value === "on";
   const busy = state === "loading" || state === "seeking" || state === "waiting";
   return (
     <div
@@ -48,6 +51,7 @@ export function Stage({ replay, arrival }: { replay: Replay; arrival: Route }): 
         <canvas ref={hold} aria-hidden="true" />
         <img ref={still} alt="" />
         {outlined && <Masks replay={replay} w={w} h={h} />}
+        {drawn && <Overlay replay={replay} size={[w, h]} />}
         {player !== undefined && state !== "loading" && <Chip replay={replay} />}
         {busy && <div class="busy" />}
       </div>
