@@ -24,10 +24,12 @@ pub struct Config {
     pub encodings: Vec<Encoding>,
     /// How pixels are to come; `None` takes them as the server has them.
     pub pixel_format: Option<PixelFormat>,
-    /// Ask for the pointer's shape instead of having it painted into the picture.
+    /// Ask for the pointer's shape, and its place where the server tells it, instead of having the
+    /// pointer painted into the picture.
     ///
-    /// Off by default: a client that only watches is never told where the pointer *is*, and a
-    /// server that hands the shape out may then paint it nowhere. Off, the server always paints it.
+    /// For callers who know where the pointer is, because all that moves it passes through them. A
+    /// client that only watches is told by few servers where it *is*, and one that hands the shape
+    /// out may then paint it nowhere. Off, servers that have a pointer paint it.
     pub cursor: bool,
     /// How long the picture may go unproven before one pixel is asked for, in milliseconds.
     pub proof_every_ms: u64,

@@ -10,6 +10,7 @@ pub(crate) const ZRLE: i32 = 16;
 const JPEG_QUALITY: i32 = -32;
 pub(crate) const DESKTOP_SIZE: i32 = -223;
 pub(crate) const LAST_RECT: i32 = -224;
+pub(crate) const POINTER_POSITION: i32 = -232;
 pub(crate) const CURSOR: i32 = -239;
 pub(crate) const X_CURSOR: i32 = -240;
 pub(crate) const POINTER_MOTION: i32 = -257;
@@ -19,6 +20,8 @@ pub(crate) const EXTENDED_DESKTOP_SIZE: i32 = -308;
 pub(crate) const CURSOR_WITH_ALPHA: i32 = -314;
 pub(crate) const EXTENDED_MOUSE_BUTTONS: i32 = -316;
 pub(crate) const EXTENDED_CLIPBOARD: i32 = i32::from_be_bytes([0xc0, 0xa1, 0xe5, 0xce]);
+/// As [`POINTER_POSITION`], by another number.
+pub(crate) const VMWARE_CURSOR_POSITION: i32 = 0x574d_5666;
 
 /// UltraVNC's state, keep-alive, files, sessions and idle time: the high half of each number.
 pub(crate) const ULTRA_VNC: std::ops::RangeInclusive<i32> = -32768..=-32764;
@@ -26,8 +29,14 @@ pub(crate) const ULTRA_VNC: std::ops::RangeInclusive<i32> = -32768..=-32764;
 /// Notices that are asked for always.
 const NOTICES: [i32; 4] = [LAST_RECT, EXTENDED_DESKTOP_SIZE, DESKTOP_SIZE, DESKTOP_NAME];
 
-/// Pointer shapes, the most faithful first.
-const CURSORS: [i32; 3] = [CURSOR_WITH_ALPHA, CURSOR, X_CURSOR];
+/// Pointer shapes, the most faithful first, and where the pointer is.
+const CURSORS: [i32; 5] = [
+    CURSOR_WITH_ALPHA,
+    CURSOR,
+    X_CURSOR,
+    POINTER_POSITION,
+    VMWARE_CURSOR_POSITION,
+];
 
 /// A way to write the pixels of a rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +93,8 @@ mod tests {
     #[test]
     fn cursors_are_offered_only_when_wanted() {
         let offered = offer(&[Encoding::Raw], true);
-        assert!(offered.ends_with(&[-314, -239, -240]), "{offered:?}");
+        let cursors = [-314, -239, -240, -232, 0x574d_5666];
+        assert!(offered.ends_with(&cursors), "{offered:?}");
     }
 
     #[test]

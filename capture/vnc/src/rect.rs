@@ -56,8 +56,8 @@ impl Head {
         Size::new(self.rect.w, self.rect.h)
     }
 
-    /// The hot spot of the cursor it heads.
-    pub(crate) fn hot_spot(&self) -> Point {
+    /// The hot spot of the cursor it heads, or where it says that the pointer is.
+    pub(crate) fn point(&self) -> Point {
         // 16 bits each on the wire.
         let coordinate = |value| i32::try_from(value).unwrap_or(i32::MAX);
         Point {

@@ -269,6 +269,14 @@ impl Stream {
                 self.extended_desktop_size(now_ms, head, input, output)
             }
             encoding::DESKTOP_NAME => self.desktop_name(input),
+            encoding::POINTER_POSITION | encoding::VMWARE_CURSOR_POSITION => {
+                input.consume(HEAD_BYTES);
+                output.events.push_back(SourceEvent::Cursor {
+                    at: Some(head.point()),
+                    shape: None,
+                });
+                Ok(self.rect_done(Rect::default()))
+            }
             encoding if encoding == encoding::RAW || self.offered.contains(&encoding) => {
                 let rect = self.admit(now_ms, head)?;
                 let pixels = Pixels::new(rect, encoding);

@@ -1,4 +1,5 @@
-//! What an update tells beside pixels: the screen's size, the pointer's shape, the desktop's name.
+//! What an update tells beside pixels: the screen's size, the pointer's shape and place, the
+//! desktop's name.
 
 use capture::{Rect, Size, source::SourceEvent};
 
@@ -80,7 +81,7 @@ impl Stream {
         let Some(body) = input.peek(len).and_then(|bytes| bytes.get(HEAD_BYTES..)) else {
             return Ok(false);
         };
-        let shape = cursor::parse(kind, head.size(), head.hot_spot(), body, &self.painter)?;
+        let shape = cursor::parse(kind, head.size(), head.point(), body, &self.painter)?;
         if shape.is_some() {
             output
                 .events

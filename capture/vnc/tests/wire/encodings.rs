@@ -8,8 +8,8 @@ use proptest::{collection::vec, prelude::*};
 use crate::{
     client::Client,
     server::{
-        COPY_RECT, CURSOR_WITH_ALPHA, DESKTOP_NAME, HEXTILE, TIGHT, X_CURSOR, Zlib, all,
-        compact_length, raw, rect, tight, update,
+        COPY_RECT, CURSOR_WITH_ALPHA, DESKTOP_NAME, HEXTILE, POINTER_POSITION, TIGHT,
+        VMWARE_CURSOR_POSITION, X_CURSOR, Zlib, all, compact_length, raw, rect, tight, update,
     },
 };
 
@@ -344,6 +344,18 @@ fn cursors_come_in_two_colours_or_with_alpha() {
         event([[0, 64, 128, 200], [0; 4]]),
     ];
     assert_eq!(client.events(), expected);
+}
+
+#[test]
+fn the_place_of_the_pointer_is_told_in_two_ways() {
+    let mut client = Client::connected(SIZE);
+    for (encoding, x, y) in [(POINTER_POSITION, 7, 9), (VMWARE_CURSOR_POSITION, 150, 0)] {
+        let moved = rect(Rect::new(x, y, 0, 0), encoding, &[]);
+        client.hear(&update(&[moved])).unwrap();
+        let [x, y] = [x, y].map(|side| i32::try_from(side).unwrap());
+        let (at, shape) = (Some(Point { x, y }), None);
+        assert_eq!(client.events(), [SourceEvent::Cursor { at, shape }]);
+    }
 }
 
 #[test]

@@ -177,6 +177,13 @@ fn something_else_than_rfb_is_recognised_from_its_first_bytes() {
 }
 
 #[test]
+fn what_speaks_something_else_is_told_by_its_first_bytes_in_any_pieces() {
+    let mut client = Client::new(Config::default());
+    assert_eq!(client.hear(b"R"), Ok(()));
+    assert_eq!(client.hear(b"R"), Err(Error::NotRfb));
+}
+
+#[test]
 fn a_name_of_any_bytes_is_kept_as_text() {
     let mut client = Client::new(Config::default());
     let name = [b'd', 0xff, b'\n'];

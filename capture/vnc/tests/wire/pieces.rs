@@ -8,8 +8,8 @@ use proptest::{collection::vec, prelude::*};
 use crate::{
     client::Client,
     server::{
-        COPY_RECT, CURSOR, HEXTILE, Zlib, all, cut_text, extended_desktop_size, opening, raw, rect,
-        tight, tiles, update,
+        COPY_RECT, CURSOR, HEXTILE, POINTER_POSITION, Zlib, all, cut_text, extended_desktop_size,
+        opening, raw, rect, tight, tiles, update,
     },
 };
 
@@ -28,6 +28,7 @@ enum Say {
     Copy(Rect),
     Resize(Size),
     Cursor(u8),
+    Pointer(Rect),
     Text(Vec<u8>),
     Bell,
 }
@@ -48,6 +49,7 @@ fn say() -> impl Strategy<Value = Say> {
         1 => area().prop_map(Say::Copy),
         1 => (100..160_u32, 80..120_u32).prop_map(|(w, h)| Say::Resize(Size::new(w, h))),
         1 => (0..20_u8).prop_map(Say::Cursor),
+        1 => area().prop_map(Say::Pointer),
         1 => vec(any::<u8>(), 0..50).prop_map(Say::Text),
         1 => Just(Say::Bell),
     ]
@@ -81,6 +83,7 @@ fn wire(says: &[Say]) -> Vec<u8> {
                 let body = vec![0xaa; usize::try_from(len).unwrap()];
                 update(&[rect(Rect::new(0, 0, side, side), CURSOR, &body)])
             }
+            Say::Pointer(area) => update(&[rect(*area, POINTER_POSITION, &[])]),
             Say::Text(text) => cut_text(i32::try_from(text.len()).unwrap(), text),
             Say::Bell => vec![2],
         });

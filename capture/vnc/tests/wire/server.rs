@@ -13,11 +13,13 @@ pub(crate) const TIGHT: i32 = 7;
 pub(crate) const ZRLE: i32 = 16;
 pub(crate) const DESKTOP_SIZE: i32 = -223;
 pub(crate) const LAST_RECT: i32 = -224;
+pub(crate) const POINTER_POSITION: i32 = -232;
 pub(crate) const CURSOR: i32 = -239;
 pub(crate) const X_CURSOR: i32 = -240;
 pub(crate) const DESKTOP_NAME: i32 = -307;
 pub(crate) const CURSOR_WITH_ALPHA: i32 = -314;
 pub(crate) const EXTENDED_DESKTOP_SIZE: i32 = -308;
+pub(crate) const VMWARE_CURSOR_POSITION: i32 = 0x574d_5666;
 
 /// The bytes of several parts.
 pub(crate) fn all(parts: &[&[u8]]) -> Vec<u8> {
