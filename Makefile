@@ -1,7 +1,7 @@
 # What a newcomer, a developer and CI run. `make` alone lists it.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo view test test-kills build bench viewer packages fmt lint clean-demo
+.PHONY: help demo view test test-kills fuzz build bench viewer packages fmt lint clean-demo
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -18,6 +18,9 @@ test: ## Every check that .ci/run runs (about 30 minutes cold)
 test-kills: packages viewer ## Kill the recorder 20 times at random moments (about 10 minutes)
 	cargo build --profile ci --locked --workspace --bins
 	PLAYHEAD_KILLS=20 cargo test --profile ci --locked -p pipeline-tests --test peer_kills -- --test-threads=1 --nocapture
+
+fuzz: ## Fuzz every parser of a peer's bytes, each for FUZZ_SECONDS (default: an hour)
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} tests/fuzz/run.sh
 
 build: packages viewer ## Release binaries with the viewer embedded, in target/release
 	cargo build --release --locked --bins

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 /// Who may know whom. A new arrow is a design change: it edits `ARCHITECTURE.md` in the same
 /// commit.
-const MAY_KNOW: [(&str, &[&str]); 10] = [
+const MAY_KNOW: [(&str, &[&str]); 11] = [
     ("capture", &[]),
     ("segment", &["capture"]),
     ("policy", &["capture"]),
@@ -29,6 +29,7 @@ const MAY_KNOW: [(&str, &[&str]); 10] = [
         ],
     ),
     ("replay-server", &["capture", "index", "segment"]),
+    ("pipeline-fuzz", &["capture", "capture-vnc", "segment"]),
     (
         "pipeline-tests",
         &[
