@@ -31,6 +31,9 @@ pub struct Config {
     /// client that only watches is told by few servers where it *is*, and one that hands the shape
     /// out may then paint it nowhere. Off, servers that have a pointer paint it.
     pub cursor: bool,
+    /// Ask for the clipboard in Unicode and for the names of its other forms; each text is then
+    /// asked for when it is new. Off, servers send texts as Latin-1, or not at all.
+    pub extended_clipboard: bool,
     /// How long the picture may go unproven before one pixel is asked for, in milliseconds.
     pub proof_every_ms: u64,
 }
@@ -45,6 +48,7 @@ impl Default for Config {
             encodings: Encoding::EXACT.into(),
             pixel_format: Some(PixelFormat::BGRX),
             cursor: false,
+            extended_clipboard: false,
             proof_every_ms: 1000,
         }
     }

@@ -1,6 +1,8 @@
 //! The encodings of pixels and the notices beside them: which are known, and which to ask for
 //! (RFC 6143 section 7.7 and the community's registry, rfbproto).
 
+use crate::config::Config;
+
 pub(crate) const RAW: i32 = 0;
 pub(crate) const COPY_RECT: i32 = 1;
 pub(crate) const HEXTILE: i32 = 5;
@@ -74,32 +76,46 @@ impl Encoding {
 }
 
 /// The numbers to ask a server for.
-pub(crate) fn offer(wanted: &[Encoding], cursor: bool) -> Vec<i32> {
-    let pixels = wanted.iter().map(|encoding| encoding.number());
-    let cursors = CURSORS.into_iter().filter(|_| cursor);
-    pixels.chain(NOTICES).chain(cursors).collect()
+pub(crate) fn offer(config: &Config) -> Vec<i32> {
+    let pixels = config.encodings.iter().map(|encoding| encoding.number());
+    let cursors = CURSORS.into_iter().filter(|_| config.cursor);
+    let clipboard = config.extended_clipboard.then_some(EXTENDED_CLIPBOARD);
+    pixels
+        .chain(NOTICES)
+        .chain(cursors)
+        .chain(clipboard)
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn offered(change: impl FnOnce(&mut Config)) -> Vec<i32> {
+        let mut config = Config::default();
+        change(&mut config);
+        offer(&config)
+    }
+
     #[test]
     fn pixels_are_offered_in_the_order_wanted_then_notices() {
-        let offered = offer(&Encoding::EXACT, false);
+        let offered = offered(|_| {});
         assert_eq!(offered, [16, 7, 5, 0, -224, -308, -223, -307]);
     }
 
     #[test]
-    fn cursors_are_offered_only_when_wanted() {
-        let offered = offer(&[Encoding::Raw], true);
+    fn cursors_and_the_extended_clipboard_are_offered_only_when_wanted() {
+        let with_cursors = offered(|config| config.cursor = true);
         let cursors = [-314, -239, -240, -232, 0x574d_5666];
-        assert!(offered.ends_with(&cursors), "{offered:?}");
+        assert!(with_cursors.ends_with(&cursors), "{with_cursors:?}");
+        let with_clipboard = offered(|config| config.extended_clipboard = true);
+        assert!(with_clipboard.ends_with(&[-307, -1_063_131_698]));
     }
 
     #[test]
     fn jpeg_is_offered_in_ten_qualities() {
         let qualities = [0, 9, 10].map(Encoding::Jpeg);
-        assert!(offer(&qualities, false).starts_with(&[-32, -23, -23]));
+        let offered = offered(|config| config.encodings = qualities.into());
+        assert!(offered.starts_with(&[-32, -23, -23]));
     }
 }

@@ -2,7 +2,7 @@
 
 use capture::{GapReason, Rect, Size, framebuffer::SizeError, pixels::PixelFormatError};
 
-use crate::limits;
+use crate::{clipboard::ClipboardError, limits};
 
 /// What ended a session. The texts hold nothing a peer said; where it said something, that is in
 /// a field: hostile text, bounded, not escaped.
@@ -118,6 +118,8 @@ pub enum Error {
         limits::CLIPBOARD_SKIPPED_BYTES
     )]
     ClipboardTooLong { len_bytes: u32 },
+    #[error(transparent)]
+    Clipboard(#[from] ClipboardError),
 }
 
 /// What kind of failure it is, and so what to do about it.
@@ -186,6 +188,7 @@ impl Error {
             | Self::JpegIndexed
             | Self::CursorEncoding { .. }
             | Self::PixelFormat(_)
+            | Self::Clipboard(_)
             | Self::ColourMapBits { .. } => ErrorKind::Protocol,
         }
     }

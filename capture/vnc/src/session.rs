@@ -117,10 +117,10 @@ impl Session {
                     }
                 },
                 State::Streaming(stream) => {
-                    let events = &mut self.events;
                     let mut output = Output {
                         framebuffer,
-                        events,
+                        events: &mut self.events,
+                        out: &mut self.out,
                     };
                     stream.step(now_ms, input, &mut output)?
                 }
@@ -147,7 +147,7 @@ impl Session {
             }
             None => PixelFormat::parse(&desktop.pixel_format)?,
         };
-        let offered = encoding::offer(&self.config.encodings, self.config.cursor);
+        let offered = encoding::offer(&self.config);
         self.out.extend(request::set_encodings(&offered));
         self.out.extend(request::update(false, size.rect()));
         let terms = Terms {

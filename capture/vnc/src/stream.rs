@@ -1,16 +1,12 @@
 //! Everything after the handshake: the server's messages (RFC 6143 section 7.6) and the
 //! rectangles of its updates, painted as they arrive.
 
+mod clipboard;
 mod notice;
 
 use std::collections::VecDeque;
 
-use capture::{
-    Damage, Framebuffer, Rect, Size,
-    input::{Clipboard, Direction, Format},
-    pixels::PixelFormat,
-    source::SourceEvent,
-};
+use capture::{Damage, Framebuffer, Rect, Size, pixels::PixelFormat, source::SourceEvent};
 
 use self::notice::cursor_kind;
 use crate::{
@@ -44,6 +40,8 @@ enum Expect {
 pub(crate) struct Output<'a> {
     pub(crate) framebuffer: &'a mut Framebuffer,
     pub(crate) events: &'a mut VecDeque<SourceEvent>,
+    /// What is said to the server.
+    pub(crate) out: &'a mut Vec<u8>,
 }
 
 /// What was agreed on before the first message.
@@ -207,41 +205,6 @@ impl Stream {
         Ok(true)
     }
 
-    fn server_cut_text(
-        &mut self,
-        input: &mut Input<'_>,
-        output: &mut Output<'_>,
-    ) -> Result<bool, Error> {
-        let Some([.., l0, l1, l2, l3]) = input.peek_array::<8>() else {
-            return Ok(false);
-        };
-        // A negative length marks the extended clipboard, which is not text and not asked for.
-        let signed = i32::from_be_bytes([l0, l1, l2, l3]);
-        let len_bytes = signed.unsigned_abs();
-        let is_text = signed >= 0;
-        if len_bytes > limits::CLIPBOARD_SKIPPED_BYTES {
-            return Err(Error::ClipboardTooLong { len_bytes });
-        }
-        if is_text && len_bytes <= limits::CLIPBOARD_KEPT_BYTES {
-            let whole = (len_bytes as usize).saturating_add(8);
-            let Some(message) = input.peek(whole) else {
-                return Ok(false);
-            };
-            // Latin-1, whose code points are Unicode's first.
-            let text = message.iter().skip(8).map(|&byte| char::from(byte));
-            let text: String = text.collect();
-            output
-                .events
-                .push_back(clipboard(text.len() as u64, Some(text)));
-            input.consume(whole);
-        } else {
-            input.consume(8);
-            let event = is_text.then(|| clipboard(len_bytes.into(), None));
-            self.expect = Expect::Skip(len_bytes as usize, event);
-        }
-        Ok(true)
-    }
-
     fn rect(
         &mut self,
         now_ms: u64,
@@ -316,15 +279,4 @@ impl Stream {
             output.events.push_back(SourceEvent::Proof);
         }
     }
-}
-
-/// What the desktop has put on its clipboard. A text of no length empties it.
-fn clipboard(len_bytes: u64, text: Option<String>) -> SourceEvent {
-    let formats = (len_bytes > 0).then_some(Format::Text);
-    SourceEvent::Clipboard(Clipboard {
-        direction: Direction::FromMachine,
-        formats: formats.into_iter().collect(),
-        text,
-        len_bytes,
-    })
 }

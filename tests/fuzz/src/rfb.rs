@@ -69,6 +69,7 @@ impl Opening {
             encodings: lossy.into_iter().chain(Encoding::EXACT).collect(),
             pixel_format: None,
             cursor: true,
+            extended_clipboard: true,
             ..Config::default()
         }
     }

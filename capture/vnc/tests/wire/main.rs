@@ -9,6 +9,7 @@
 
 mod apple;
 mod client;
+mod clipboard;
 mod encodings;
 mod formats;
 mod handshake;
