@@ -28,7 +28,7 @@ const MAY_KNOW: [(&str, &[&str]); 11] = [
             "segment",
         ],
     ),
-    ("replay-server", &["capture", "index", "segment"]),
+    ("replay-server", &["capture", "index", "policy", "segment"]),
     ("pipeline-fuzz", &["capture", "capture-vnc", "segment"]),
     (
         "pipeline-tests",

@@ -1,5 +1,7 @@
 //! Where a mask lies, whatever the size of the screen.
 
+use std::fmt;
+
 use capture::{Rect, Size};
 
 /// Where a mask lies on a screen of any size.
@@ -24,6 +26,15 @@ impl Region {
     }
 }
 
+impl fmt::Display for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("the whole screen"),
+            Self::Rect([x, y, w, h]) => write!(f, "{w} wide and {h} high at {x}, {y}"),
+        }
+    }
+}
+
 /// A distance on a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
@@ -42,6 +53,15 @@ impl Length {
         match self {
             Self::Px(px) => u64::from(px) * Self::WHOLE,
             Self::Percent(hundredths) => u64::from(hundredths) * u64::from(side_px),
+        }
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Px(px) => write!(f, "{px} px"),
+            Self::Percent(hundredths) => write!(f, "{}%", f64::from(*hundredths) / 100.0),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod events;
 mod frame;
 mod index_command;
+mod policy_command;
 mod resolve;
 mod serve;
 mod sessions;
@@ -48,6 +49,9 @@ enum Command {
     /// Look after the catalogue
     #[command(subcommand)]
     Index(index_command::Index),
+    /// Look at redaction policies
+    #[command(subcommand)]
+    Policy(policy_command::Policy),
 }
 
 /// Why a command did not do as asked, and the exit code that says so.
@@ -113,6 +117,7 @@ fn try_run(cli: Cli) -> Outcome {
             Command::Events(events) => events.run(&open(&places)?).await,
             Command::Verify(verify) => verify.run(&places).await,
             Command::Index(index) => index.run(&open(&places)?).await,
+            Command::Policy(policy) => policy.run(),
         }
     })
 }
