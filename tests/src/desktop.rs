@@ -1,10 +1,11 @@
 //! What is recorded? A desktop behind Xvnc on loopback, with the painter on it.
 
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::RangeInclusive;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -98,6 +99,23 @@ pub fn free_display() -> anyhow::Result<u16> {
         .clone()
         .find(|&display| !answers(display) && TcpListener::bind(rfb(display)).is_ok())
         .context("displays 70 to 79 are in use")
+}
+
+/// A password as the VNC server's file holds it.
+///
+/// # Errors
+/// When `vncpasswd` fails.
+pub fn obfuscated(password: &str) -> anyhow::Result<Vec<u8>> {
+    let mut tool = Command::new("vncpasswd")
+        .arg("-f")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("vncpasswd")?;
+    let mut input = tool.stdin.take().context("no input")?;
+    input.write_all(format!("{password}\n").as_bytes())?;
+    drop(input);
+    Ok(tool.wait_with_output()?.stdout)
 }
 
 /// A running painter.

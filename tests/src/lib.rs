@@ -4,11 +4,14 @@
 //! Nothing here knows how a recording is made; it knows only the commands, files and URLs that a
 //! user has.
 
+pub mod certificate;
 pub mod clock;
 pub mod code;
 pub mod cost;
 pub mod desktop;
+pub mod hostile_server;
 pub mod http;
+pub mod mac;
 pub mod paint_log;
 pub mod picture;
 pub mod playhead;

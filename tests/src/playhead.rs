@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -111,9 +111,25 @@ impl Recorder {
             .args(["record", url, "--json", "--ready-file"])
             .arg(&ready)
             .args(options);
-        let mut process = Process::start("recorder", home.path(), &mut command)?;
+        Self::watch(home, &ready, &mut command)
+    }
+
+    /// Starts `command`, a recorder that creates `ready`, and returns when it has.
+    ///
+    /// # Errors
+    /// When that does not happen.
+    pub fn watch(home: &Home, ready: &Path, command: &mut Command) -> anyhow::Result<Self> {
+        let mut process = Process::start("recorder", home.path(), command)?;
         process.wait_until("the first durable frame", START, || ready.exists())?;
         Ok(Self { process })
+    }
+
+    /// Waits until it closes by itself.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn ended(mut self) -> anyhow::Result<ExitStatus> {
+        self.process.wait(CLOSE)
     }
 
     /// Asks it to close, and checks that it does so cleanly.

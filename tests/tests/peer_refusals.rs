@@ -1,11 +1,9 @@
 //! Does every bad input end with its own code and a sentence that says what is wrong?
 
 use std::fs;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
-use pipeline_tests::desktop::{Desktop, free_display};
+use pipeline_tests::desktop::{Desktop, free_display, obfuscated};
 use pipeline_tests::playhead::{Home, Server};
 use pipeline_tests::scene::Scene;
 
@@ -93,20 +91,6 @@ fn peer_a_refused_password_is_told_apart() -> anyhow::Result<()> {
         0,
         &[],
     )
-}
-
-/// A password as the VNC server's file holds it.
-fn obfuscated(password: &str) -> anyhow::Result<Vec<u8>> {
-    let mut tool = Command::new("vncpasswd")
-        .arg("-f")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("vncpasswd")?;
-    let mut input = tool.stdin.take().context("no input")?;
-    input.write_all(format!("{password}\n").as_bytes())?;
-    drop(input);
-    Ok(tool.wait_with_output()?.stdout)
 }
 
 #[test]

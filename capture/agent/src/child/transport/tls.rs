@@ -201,7 +201,7 @@ const fn why(error: &CertificateError) -> &'static str {
         E::Expired | E::ExpiredContext { .. } => "it has expired",
         E::NotValidYet | E::NotValidYetContext { .. } => "it is not valid yet",
         E::NotValidForName | E::NotValidForNameContext { .. } => "it is for another name",
-        E::UnknownIssuer => "no root of this system vouches for it",
+        E::UnknownIssuer | E::BadSignature => "no root of this system vouches for it",
         E::Revoked => "it was revoked",
         _ => "it is broken",
     }
