@@ -38,11 +38,11 @@ export function actOf(row: Row): Act | undefined {
     return { what: "run", text: string(data["text"]), to };
   }
   if (kind === "pointer" && data["action"] === "path") {
-    const path = list(data["path"]).flatMap((part) => {
-      const [dt, ...at] = list(part);
-      const place = point(at);
-      return place === undefined ? [] : [[row.t + (number(dt) ?? 0), place] as const];
-    });
+    const path: (readonly [t: number, at: Point])[] = [];
+    for (const part of list(data["path"])) {
+      const [dt, x, y] = list(part).map(number);
+      if (dt !== undefined && x !== undefined && y !== undefined) path.push([row.t + dt, [x, y]]);
+    }
     return path.length === 0 ? undefined : { what: "path", path };
   }
   if (kind === "clipboard") return { what: "clipboard", text: clipboardWords(row) };
@@ -141,7 +141,8 @@ function clipboardWords({ data }: Row): string {
 }
 
 const string = (value: unknown): string => (typeof value === "string" ? value : "");
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const NOTHING: readonly unknown[] = [];
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : NOTHING);
 const number = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
 

@@ -19,9 +19,13 @@ const RIPPLES = 8;
 const CHORDS = 5;
 const CHARS = 24;
 
+/** The same key, seen by two origins, is told within this. */
+const SAME_MS = 150;
+
 /** A key that went down at `t`, with what was held beside it. */
 interface Stroke {
   readonly t: number;
+  readonly origin: string;
   readonly keys: readonly string[];
   /** What it typed; empty for a chord or control key. */
   readonly typed: string;
@@ -49,8 +53,11 @@ export function sceneOf(rows: readonly Row[]): Scene {
   const clicks: Click[] = [];
   for (const row of rows) {
     const act = actOf(row);
-    if (act?.what === "key" && act.down && !isModifier(act.name))
-      strokes.push({ t: row.t, keys: chord(act), typed: types(act) ? act.name : "" });
+    if (act?.what === "key" && act.down && !isModifier(act.name)) {
+      const typed = types(act) ? act.name : "";
+      const stroke = { t: row.t, origin: row.origin, keys: chord(act), typed };
+      if (!isKnown(strokes, stroke)) strokes.push(stroke);
+    }
     if (act?.what === "path") for (const [t, at] of act.path) places.push({ t, at });
     if (act?.what === "wheel" || act?.what === "button") places.push({ t: row.t, at: act.at });
     if (act?.what !== "button") continue;
@@ -60,6 +67,16 @@ export function sceneOf(rows: readonly Row[]): Scene {
   }
   // A path is told when it began: what it holds may lie after the events that follow it.
   return { strokes, places: places.sort((a, b) => a.t - b.t), clicks };
+}
+
+/** Whether another origin has told of the same key already: the wire and the machine itself both see it. */
+function isKnown(strokes: readonly Stroke[], { t, origin, keys }: Stroke): boolean {
+  for (let i = strokes.length - 1; i >= 0; i -= 1) {
+    const before = strokes[i] as Stroke;
+    if (t - before.t > SAME_MS) return false;
+    if (before.origin !== origin && before.keys.join() === keys.join()) return true;
+  }
+  return false;
 }
 
 /** What one chip of the strip says: keys pressed together, or text typed, and how often. */

@@ -56,6 +56,19 @@ test("typed keys join, chords stay whole, and what was withheld is a dot", () =>
   assert.deepEqual(typed(told, 500), ["ok•", "Ctrl+v", "Tab ×2", "A"]);
 });
 
+test("a key that two origins saw is in the strip once", () => {
+  const seen = ["wire", "guest"].flatMap((origin, i) =>
+    ["l", "l", "o"].map(
+      (name, n) => [n * 90 + i * 6, "key", origin, { name, down: true }] as const,
+    ),
+  );
+  const rows = seen
+    .sort((a, b) => a[0] - b[0])
+    .map(([t, kind, origin, data], i) => [`1.${i}`, t, kind, origin, data]);
+  const both = sceneOf(readRows({ columns: ["id", "t", "kind", "origin", "data"], rows }));
+  assert.deepEqual(strip(both, 300)[0]?.keys, ["llo"]);
+});
+
 test("the strip holds the newest keys of a storm", () => {
   const storm = Array.from({ length: 5_000 }, (_, i) => key(i / 10, String(i % 10)));
   assert.deepEqual(typed(storm, 499), ["…789012345678901234567890"]);
