@@ -289,12 +289,12 @@ impl Track {
 
     /// Something happened beside the picture.
     pub fn event(&mut self, event: Event, out: &mut Vec<Output>) {
-        self.hold(Held::Event(event), out);
+        self.hold(event.into(), out);
     }
 
     /// Both clocks were read.
     pub fn anchor(&mut self, anchor: Anchor, out: &mut Vec<Output>) {
-        self.hold(Held::Anchor(anchor), out);
+        self.hold(anchor.into(), out);
     }
 
     /// The run ends, its picture proven until `to`. Gives back where it ended: later only if a
@@ -392,7 +392,7 @@ impl Track {
             self.open(out);
         }
         for held in self.beside.take_before(to) {
-            self.append(held.record(), out);
+            self.append_beside(held, out);
         }
         self.fragment = None;
         // An object that has only just been opened serves for what comes at `to` as well.
@@ -413,12 +413,21 @@ impl Track {
         }
     }
 
+    /// Appends what happened beside the picture to the object, which is opened if need be.
+    fn append_beside(&mut self, held: Held, out: &mut Vec<Output>) {
+        self.open(out);
+        if let Some(object) = &mut self.object {
+            object.append_beside(held, out);
+        }
+    }
+
     fn hold(&mut self, held: Held, out: &mut Vec<Output>) {
         match self.shows {
-            Shows::Gap(_) => self.append(held.record(), out),
+            Shows::Gap(_) => self.append_beside(held, out),
             Shows::Nothing | Shows::Samples | Shows::Idle(_) => {
-                if let Some(first) = self.beside.hold(held) {
-                    self.append(first.record(), out);
+                self.beside.hold(held);
+                while let Some(oldest) = self.beside.take_excess() {
+                    self.append_beside(oldest, out);
                 }
             }
         }
@@ -427,7 +436,7 @@ impl Track {
     /// Appends what was held up to `t`: no cut can come before it any more.
     fn tell_beside(&mut self, t: MediaTime, out: &mut Vec<Output>) {
         for held in self.beside.take_before(t.plus_ms(1)) {
-            self.append(held.record(), out);
+            self.append_beside(held, out);
         }
     }
 

@@ -51,7 +51,13 @@ impl Track {
             }
             Shows::Idle(_) => {
                 let from = self.object.as_ref().map_or(self.next.from, Object::from);
-                (from.plus_ms(IDLE_OBJECT_MS), Due::IdleCut)
+                let crowded = self.object.as_ref().is_some_and(Object::is_crowded);
+                let at = if crowded {
+                    self.floor.max(from.plus_ms(1))
+                } else {
+                    from.plus_ms(IDLE_OBJECT_MS)
+                };
+                (at, Due::IdleCut)
             }
         };
         let resize = self

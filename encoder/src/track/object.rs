@@ -1,13 +1,13 @@
 //! One object in the making and its open fragment: their bounds and their records.
 
-use capture::{MediaTime, SessionId};
+use capture::{MediaTime, SessionId, event::Event};
 use segment::{
     Record,
     manifest::FORMAT,
     record::{Close, InitRecord, Open, RepeatRecord},
 };
 
-use super::Output;
+use super::{Output, beside::Held};
 use crate::{
     CodedFrame, RedactedFrame,
     redact::Mask,
@@ -22,6 +22,10 @@ pub(super) const FRAGMENT_MS: u64 = 60_000;
 pub(super) const FRAGMENT_BYTES: usize = 4 << 20;
 /// An object of this size gets no more samples.
 pub(super) const OBJECT_BYTES: usize = 8 << 20;
+/// An object with events of this size ends at the next picture or proof.
+const EVENT_BYTES: usize = 8 << 20;
+/// An object takes no more events than this: a reader refuses more than 32 MiB of them.
+const EVENT_BYTES_MAX: usize = 30 << 20;
 /// An object ends within this after its first sample.
 pub(super) const OBJECT_MS: u64 = 60_000;
 
@@ -82,6 +86,9 @@ pub(super) struct Object {
     first_sample: Option<MediaTime>,
     fragments: u32,
     bytes: usize,
+    event_bytes: usize,
+    /// Events were left out, which the record says.
+    flooded: bool,
     masks: Vec<Mask>,
     sheet: Option<Sheet>,
 }
@@ -93,6 +100,8 @@ impl Object {
             first_sample: None,
             fragments: 0,
             bytes: 0,
+            event_bytes: 0,
+            flooded: false,
             masks: Vec::new(),
             sheet: None,
         };
@@ -116,6 +125,27 @@ impl Object {
         out.push(Output::Append { seq, record });
     }
 
+    /// Appends what happened beside the picture. Beyond what readers take it is left out, and the
+    /// record says so.
+    pub(super) fn append_beside(&mut self, held: Held, out: &mut Vec<Output>) {
+        if self.event_bytes + held.bytes <= EVENT_BYTES_MAX {
+            self.event_bytes += held.bytes;
+            self.append(held.record, out);
+        } else if !std::mem::replace(&mut self.flooded, true) {
+            let flood = Event::health(
+                held.t,
+                "flood",
+                "more events than can be kept: some are left out",
+            );
+            self.append(Record::Event(flood), out);
+        }
+    }
+
+    /// Whether there are so many events that the object should end.
+    pub(super) const fn is_crowded(&self) -> bool {
+        self.event_bytes >= EVENT_BYTES
+    }
+
     /// By when the object must end.
     pub(super) fn ends_by(&self) -> Option<MediaTime> {
         self.first_sample.map(|first| first.plus_ms(OBJECT_MS))
@@ -123,7 +153,9 @@ impl Object {
 
     /// Whether a sample at `t` belongs to the next object.
     pub(super) fn is_full(&self, t: MediaTime) -> bool {
-        self.bytes >= OBJECT_BYTES || self.ends_by().is_some_and(|end| end <= t)
+        self.bytes >= OBJECT_BYTES
+            || self.is_crowded()
+            || self.ends_by().is_some_and(|end| end <= t)
     }
 
     /// `fragment`, the object's last, if it ends at `t` as a whole idle GOP: of full length, and

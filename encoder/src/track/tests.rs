@@ -380,6 +380,46 @@ fn what_ends_after_a_cut_is_late_in_the_object_after_it() {
     assert_eq!(recorded.objects[1].events[0].t, t(59_900));
 }
 
+/// Something of about a megabyte.
+fn pasted(ms: u64) -> Event {
+    Event::health(t(ms), "pasted", &"x".repeat(1 << 20))
+}
+
+#[test]
+fn an_object_with_many_events_ends_early() {
+    let mut rig = Rig::new(SIZE);
+    rig.change(0);
+    for n in 1..=30 {
+        rig.event(pasted(n * 100));
+        rig.change(n * 100 + 50);
+    }
+    // The same while the encoder rests.
+    rig.still_until(125_000);
+    for n in 0..=30 {
+        rig.event(pasted(125_500 + n * 1000));
+        rig.proof(126_000 + n * 1000);
+    }
+    let recorded = check(rig.end(157_000));
+    let events = recorded.objects.iter().map(|object| object.events.len());
+    assert_eq!(events.clone().sum::<usize>(), 61);
+    assert!(events.max().unwrap() <= 9);
+}
+
+#[test]
+fn a_flood_of_events_is_cut_off_and_said() {
+    let mut rig = Rig::new(SIZE);
+    rig.change(0);
+    for n in 0..50 {
+        rig.event(pasted(100 + n));
+    }
+    rig.change(1_000);
+    let recorded = check(rig.end(1_100));
+    let events: Vec<&Event> = recorded.objects.iter().flat_map(|it| &it.events).collect();
+    let floods = events.iter().filter(|event| event.data["state"] == "flood");
+    assert_eq!(floods.count(), 1);
+    assert!((30..40).contains(&events.len()), "{}", events.len());
+}
+
 #[test]
 fn each_key_frame_has_a_thumbnail() {
     let mut rig = Rig::new(SIZE);
