@@ -12,12 +12,20 @@ use capture::{
     input::{Buttons, Input, Key, Keysym, Pointer},
 };
 use capture_vnc::{
-    Challenge, Config, Error,
+    Challenge, Config, DriverError, Error, Password, Tls,
     proxy::{End, Relay, RelayConfig, RelayError},
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{
+        ClientConfig, RootCertStore,
+        crypto::ring,
+        pki_types::{CertificateDer, ServerName, pem::PemObject},
+    },
 };
 use vnc::{VncEncoding, X11Event};
 
@@ -43,19 +51,41 @@ struct Proxy {
     runtime: Option<tokio::runtime::Runtime>,
 }
 
+/// How relays reach a desktop.
+#[derive(Clone)]
+struct Access {
+    port: u16,
+    config: RelayConfig,
+    /// What encrypts the way there, if it is to be.
+    tls: Option<TlsConnector>,
+}
+
 impl Proxy {
     fn to(desktop: &Desktop) -> Self {
+        Self::by(Access {
+            port: desktop.port(),
+            config: RelayConfig {
+                user: None,
+                password: None,
+                random: None,
+                tls: None,
+                challenge: Challenge::new(*b"as if it were so"),
+            },
+            tls: None,
+        })
+    }
+
+    fn by(access: Access) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let seen = Arc::<Mutex<Seen>>::default();
-        let (for_drivers, upstream) = (seen.clone(), desktop.port());
+        let for_drivers = seen.clone();
         let port = listener.local_addr().unwrap().port();
         runtime.spawn(async move {
             while let Ok((driver, _)) = listener.accept().await {
-                let server = TcpStream::connect(("127.0.0.1", upstream)).await.unwrap();
-                let seen = for_drivers.clone();
+                let (access, seen) = (access.clone(), for_drivers.clone());
                 tokio::spawn(async move {
-                    let ended = relay(driver, server, &seen).await;
+                    let ended = relay(driver, access, &seen).await;
                     seen.lock().unwrap().ended.push(ended);
                 });
             }
@@ -80,16 +110,15 @@ impl Drop for Proxy {
     }
 }
 
-async fn relay(mut driver: TcpStream, mut server: TcpStream, seen: &Mutex<Seen>) -> RelayError {
-    let config = RelayConfig {
-        user: None,
-        password: None,
-        random: None,
-        tls: None,
-        challenge: Challenge::new([0; Challenge::BYTES]),
-    };
+/// What a server is reached through.
+trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+
+async fn relay(mut driver: TcpStream, access: Access, seen: &Mutex<Seen>) -> RelayError {
+    let server = TcpStream::connect(("127.0.0.1", access.port)).await;
+    let mut server: Box<dyn Wire> = Box::new(server.unwrap());
     let clock = Clock::start();
-    let mut relay = Relay::new(config, 0);
+    let mut relay = Relay::new(access.config, 0);
     let mut said_by_driver = vec![0; 64 * 1024];
     let mut said_by_server = said_by_driver.clone();
     let mut ended = Ok(());
@@ -104,6 +133,14 @@ async fn relay(mut driver: TcpStream, mut server: TcpStream, seen: &Mutex<Seen>)
         seen.lock().unwrap().acts.extend(acts);
         if let Err(error) = ended {
             return error;
+        }
+        if let Some(request) = relay.poll_upgrade() {
+            assert!(!request.anonymous);
+            let name = ServerName::try_from("127.0.0.1").unwrap();
+            let encrypted = access.tls.as_ref().unwrap().connect(name, server).await;
+            server = Box::new(encrypted.unwrap());
+            ended = relay.handle_upgraded(clock.now_ms());
+            continue;
         }
         let due_ms = relay.poll_timeout().unwrap_or(u64::MAX);
         let wait = due_ms.saturating_sub(clock.now_ms()).min(60_000);
@@ -189,7 +226,7 @@ fn peer_relay_is_not_noticed_by_our_own_client() {
 
     drop(recorder);
     let inside_message = false;
-    let closed = capture_vnc::DriverError::Closed { inside_message };
+    let closed = DriverError::Closed { inside_message };
     let ended = wait_for("the end", || proxy.seen.lock().unwrap().ended.pop());
     assert_eq!(ended, RelayError::Driver(closed));
 }
@@ -247,4 +284,77 @@ fn peer_relay_passes_a_password_through() {
         ended.into_iter().find(|error| *error == refusal)
     });
     assert_eq!(ended.end(), End::Server);
+}
+
+/// A certificate that vouches for itself, and its key.
+fn certificate(folder: &Path) -> [String; 2] {
+    let files = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
+    let [certificate, key] = files.map(|file| file.to_str().unwrap().to_owned());
+    let made = std::process::Command::new("openssl")
+        .args(["req", "-x509", "-days", "2", "-subj", "/CN=desk", "-nodes"])
+        .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+        .args(["-addext", "basicConstraints=critical,CA:false"])
+        .args(["-addext", "subjectAltName=IP:127.0.0.1"])
+        .args(["-out", &certificate, "-keyout", &key])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "openssl failed");
+    [certificate, key]
+}
+
+fn trusting(certificate: &str) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    let certificate = CertificateDer::from_pem_file(certificate).unwrap();
+    roots.add(certificate).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    TlsConnector::from(Arc::new(config))
+}
+
+#[test]
+fn peer_relay_encrypts_by_itself_and_asks_the_driver_for_the_same_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let [certificate, key] = certificate(folder.path());
+    let passwords = password_file("correct!");
+    let mut desktop = Desktop::xvnc(
+        168,
+        &[
+            &["-SecurityTypes", "X509Vnc", "-X509Cert", &certificate][..],
+            &["-X509Key", &key, "-PasswordFile"],
+            &[passwords.path().to_str().unwrap()],
+        ]
+        .concat(),
+    );
+    desktop.draw();
+    let proxy = Proxy::by(Access {
+        port: desktop.port(),
+        config: RelayConfig {
+            user: None,
+            password: Some(Password::new("correct!".into())),
+            random: None,
+            tls: Some(Tls::Certified),
+            challenge: Challenge::new(*b"as if it were so"),
+        },
+        tls: Some(trusting(&certificate)),
+    });
+
+    let mut right = Recorder::connect_to(proxy.port, with_password("correct!"));
+    right.record_until_equal(&desktop);
+    let mut wrong = Recorder::connect_to(proxy.port, with_password("incorrect"));
+    let refused = wrong.record_until("the refusal", |_| false).unwrap_err();
+    let said = "the password is wrong".into();
+    assert_eq!(refused, Error::PasswordRefused { said });
+    let wrong = RelayError::Driver(DriverError::PasswordWrong);
+    wait_for("the refusal", || {
+        proxy
+            .seen
+            .lock()
+            .unwrap()
+            .ended
+            .contains(&wrong)
+            .then_some(())
+    });
 }
