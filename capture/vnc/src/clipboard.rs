@@ -4,12 +4,16 @@
 //! Both sides speak it alike; only the message's number differs. Content is sent once it is asked
 //! for, or at once when it is no larger than the other side said it takes.
 
+mod talk;
+
 use capture::input::{Clipboard, Direction, Format};
 use miniz_oxide::{
     DataFormat, MZError, MZFlush,
     deflate::compress_to_vec_zlib,
     inflate::stream::{InflateState, inflate},
 };
+
+pub(crate) use self::talk::{Side, Talk};
 
 /// The number of a `ClientCutText`, and of a `ServerCutText`.
 pub(crate) const CLIENT_CUT_TEXT: u8 = 6;

@@ -2,11 +2,9 @@
 
 use capture::{
     Rect,
-    input::{Input, Key, Pointer},
+    input::{Key, Pointer},
     pixels::PixelFormat,
 };
-
-use crate::clipboard;
 
 /// `ClientInit` with the shared flag set: others keep their connections.
 pub(crate) const CLIENT_INIT: [u8; 1] = [1];
@@ -38,27 +36,15 @@ pub(crate) fn update(incremental: bool, rect: Rect) -> Vec<u8> {
     message
 }
 
-/// What someone does. A clipboard without text says nothing.
-pub(crate) fn input(input: &Input) -> Vec<u8> {
-    match input {
-        Input::Key(key) => key_event(*key),
-        Input::Pointer(pointer) => pointer_event(*pointer),
-        Input::Clipboard(clipboard) => match &clipboard.text {
-            Some(text) => clipboard::encode_classic(clipboard::CLIENT_CUT_TEXT, text),
-            None => Vec::new(),
-        },
-    }
-}
-
 /// `KeyEvent`.
-fn key_event(key: Key) -> Vec<u8> {
+pub(crate) fn key_event(key: Key) -> Vec<u8> {
     let mut message = vec![4, u8::from(key.down), 0, 0];
     message.extend(key.keysym.0.to_be_bytes());
     message
 }
 
 /// `PointerEvent`, which has room for eight buttons and for places on the screen.
-fn pointer_event(pointer: Pointer) -> Vec<u8> {
+pub(crate) fn pointer_event(pointer: Pointer) -> Vec<u8> {
     let [_, buttons] = pointer.buttons.0.to_be_bytes();
     let mut message = vec![5, buttons];
     for at in [pointer.at.x, pointer.at.y] {
@@ -84,12 +70,12 @@ mod tests {
             down: true,
             scan_code: None,
         };
-        assert_eq!(input(&Input::Key(key)), [4, 1, 0, 0, 1, 0, 4, 0x36]);
+        assert_eq!(key_event(key), [4, 1, 0, 0, 1, 0, 4, 0x36]);
         let pointer = Pointer {
             at: Point { x: 300, y: -1 },
             buttons: Buttons(0b1_0000_0001),
         };
-        assert_eq!(input(&Input::Pointer(pointer)), [5, 1, 1, 44, 0, 0]);
+        assert_eq!(pointer_event(pointer), [5, 1, 1, 44, 0, 0]);
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! [`Session`] is one client's connection as a pure state machine. The caller tells it what
 //! changed, lets it look at the framebuffer, and writes what it says.
 
-mod clipboard;
 mod encode;
 mod serving;
 mod session;

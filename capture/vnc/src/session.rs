@@ -120,7 +120,6 @@ impl Session {
                     let mut output = Output {
                         framebuffer,
                         events: &mut self.events,
-                        out: &mut self.out,
                     };
                     stream.step(now_ms, input, &mut output)?
                 }
@@ -276,10 +275,21 @@ impl Session {
     }
 
     /// Operates the machine, for a recorder whose connection is the only one there is. Nothing is
-    /// said before the desktop is known. A clipboard goes as Latin-1.
+    /// said before the desktop is known. Of a clipboard the text goes: as Latin-1 unless the server
+    /// speaks the extended protocol that [`Config::extended_clipboard`] asks for.
     pub fn send_input(&mut self, input: &Act) {
-        if let State::Streaming(_) = self.state {
-            self.out.extend(request::input(input));
+        let State::Streaming(stream) = &mut self.state else {
+            return;
+        };
+        match input {
+            Act::Key(key) => self.out.extend(request::key_event(*key)),
+            Act::Pointer(pointer) => self.out.extend(request::pointer_event(*pointer)),
+            Act::Clipboard(clipboard) => {
+                if let Some(text) = &clipboard.text {
+                    stream.talk.put(text.clone());
+                    stream.talk.say(&mut self.out);
+                }
+            }
         }
     }
 
@@ -309,6 +319,9 @@ impl Session {
 
     /// What to write to the peer next.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        if let State::Streaming(stream) = &mut self.state {
+            stream.talk.say(&mut self.out);
+        }
         (!self.out.is_empty()).then(|| std::mem::take(&mut self.out))
     }
 

@@ -11,6 +11,7 @@ use capture::{Damage, Framebuffer, Rect, Size, pixels::PixelFormat, source::Sour
 use self::notice::cursor_kind;
 use crate::{
     budget::Budget,
+    clipboard::{Side, Talk},
     encoding,
     error::Error,
     input::Input,
@@ -40,8 +41,6 @@ enum Expect {
 pub(crate) struct Output<'a> {
     pub(crate) framebuffer: &'a mut Framebuffer,
     pub(crate) events: &'a mut VecDeque<SourceEvent>,
-    /// What is said to the server.
-    pub(crate) out: &'a mut Vec<u8>,
 }
 
 /// What was agreed on before the first message.
@@ -67,6 +66,7 @@ pub(crate) struct Stream {
     pixels: Budget,
     resizes: Budget,
     pub(crate) pace: Pace,
+    pub(crate) talk: Talk,
 }
 
 impl Stream {
@@ -85,6 +85,7 @@ impl Stream {
             pixels: Budget::new(limits::PIXELS_PER_S, limits::PIXEL_WINDOW_S, now_ms),
             resizes: Budget::new(limits::RESIZES_PER_S, 1, now_ms),
             pace: Pace::new(terms.proof_every_ms, now_ms),
+            talk: Talk::new(Side::Client),
         })
     }
 

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use capture::{Damage, Framebuffer, Rect, Size, input::Input as Act, pixels::PixelFormat};
 
-use super::{
-    clipboard::Talk,
-    encode::{Encoder, MAX_WIDTH_PX, Method, Occasion, Pointer, Source, cursor_rect, size_rect},
+use super::encode::{
+    Encoder, MAX_WIDTH_PX, Method, Occasion, Pointer, Source, cursor_rect, size_rect,
 };
 use crate::{
+    clipboard::{Side, Talk},
     driver::{
         DriverError,
         message::{self, Message},
@@ -71,7 +71,7 @@ impl Serving {
             refusal_due: false,
             slices: VecDeque::new(),
             encoder: Encoder::new(),
-            talk: Talk::default(),
+            talk: Talk::new(Side::Server),
             passing: 0,
         }
     }

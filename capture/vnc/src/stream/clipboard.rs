@@ -8,7 +8,7 @@ use capture::{
 
 use super::{Expect, Output, Stream};
 use crate::{
-    clipboard::{self, CLIENT_CUT_TEXT, Extended, FLAGS_BYTES, Forms, HEAD_BYTES},
+    clipboard::{self, Extended, FLAGS_BYTES, HEAD_BYTES},
     encoding,
     error::Error,
     input::Input,
@@ -40,10 +40,9 @@ impl Stream {
             return Ok(false);
         };
         if extended {
-            hear(
-                clipboard::parse(body, limits::CLIPBOARD_KEPT_BYTES)?,
-                output,
-            );
+            let said = clipboard::parse(body, limits::CLIPBOARD_KEPT_BYTES)?;
+            self.talk.hear(&said);
+            tell(said, output);
         } else {
             // Latin-1, whose code points are Unicode's first.
             let text: String = body.iter().map(|&byte| char::from(byte)).collect();
@@ -79,31 +78,21 @@ impl Stream {
     }
 }
 
-/// Answers what the desktop says of its clipboard, and tells what it holds once that is known.
-fn hear(said: Extended, output: &mut Output<'_>) {
+/// Tells what the desktop's clipboard holds, once that is known.
+fn tell(said: Extended, output: &mut Output<'_>) {
     match said {
-        Extended::Caps { .. } => output.say(&Extended::Caps {
-            forms: Forms::TEXT,
-            text_bytes: limits::CLIPBOARD_KEPT_BYTES,
-        }),
-        Extended::Notify(forms) if forms.has_text() => {
-            output.say(&Extended::Request(Forms::TEXT));
+        Extended::Notify(forms) if !forms.has_text() => {
+            output.tell_clipboard(forms.formats(), None);
         }
-        Extended::Notify(forms) => output.tell_clipboard(forms.formats(), None),
         Extended::Provide(content) => {
             let content = content.clipboard(Direction::FromMachine);
             output.events.push_back(SourceEvent::Clipboard(content));
         }
-        // Of one that only watches there is nothing to have.
-        Extended::Request(_) | Extended::Peek => {}
+        Extended::Notify(_) | Extended::Caps { .. } | Extended::Request(_) | Extended::Peek => {}
     }
 }
 
 impl Output<'_> {
-    fn say(&mut self, message: &Extended) {
-        self.out.extend(clipboard::encode(CLIENT_CUT_TEXT, message));
-    }
-
     fn tell_clipboard(&mut self, formats: Vec<Format>, text: Option<String>) {
         self.events.push_back(SourceEvent::Clipboard(Clipboard {
             direction: Direction::FromMachine,

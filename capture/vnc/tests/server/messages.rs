@@ -4,6 +4,7 @@ use capture::{
     Framebuffer, Point, Size,
     input::{Buttons, Clipboard, Direction, Format, Input, Pointer},
     pixels::PixelFormat,
+    source::SourceEvent,
 };
 use capture_vnc::{Config, DriverError, server};
 
@@ -74,6 +75,27 @@ fn what_our_own_client_does_arrives() {
     }
     pair.talk();
     assert_eq!(pair.acts, acts);
+}
+
+#[test]
+fn our_own_client_and_the_server_exchange_any_text() {
+    let mut pair = Pair::new(
+        SIZE,
+        Config {
+            extended_clipboard: true,
+            ..Config::default()
+        },
+    );
+    pair.talk();
+    for length in [1, 50_000] {
+        let theirs = text(Direction::FromMachine, &"дом\n😀".repeat(length));
+        pair.server.clipboard(&theirs);
+        let ours = Input::Clipboard(text(Direction::ToMachine, &"Ж ".repeat(length)));
+        pair.client.send_input(&ours);
+        pair.talk();
+        assert_eq!(pair.acts.pop(), Some(ours));
+        assert!(pair.saw(&SourceEvent::Clipboard(theirs)));
+    }
 }
 
 /// `SetEncodings` of the extended clipboard alone.

@@ -2,7 +2,7 @@
 
 use capture::{
     Size,
-    input::{Clipboard, Direction, Format},
+    input::{Clipboard, Direction, Format, Input},
     source::SourceEvent,
 };
 use capture_vnc::{ClipboardError, Config, Error, limits};
@@ -88,6 +88,41 @@ fn content_without_text_is_told_by_its_forms() {
 fn a_watcher_has_nothing_to_give() {
     check(&extended(REQUEST_TEXT, &[]), &[], &[]);
     check(&extended([0x04, 0, 0, 0], &[]), &[], &[]);
+}
+
+#[test]
+fn text_that_is_sent_is_announced_or_given() {
+    let text = "дом";
+    let sent = Input::Clipboard(Clipboard {
+        direction: Direction::ToMachine,
+        formats: vec![Format::Text],
+        text: Some(text.into()),
+        len_bytes: 6,
+    });
+    let latin = all(&[&[6, 0, 0, 0, 0, 0, 0, 3], b"???"]);
+    let notify = all(&[&[6, 0, 0, 0], &(-4_i32).to_be_bytes(), &[0x08, 0, 0, 1]]);
+    let mut provided = provide(text);
+    provided[0] = 6;
+    for (takes_bytes, announced) in [
+        (None, latin),
+        (Some(5_u32), notify),
+        (Some(6), provided.clone()),
+    ] {
+        let mut client = asking();
+        if let Some(takes_bytes) = takes_bytes {
+            client
+                .hear(&extended(CAPS, &takes_bytes.to_be_bytes()))
+                .unwrap();
+            client.sent();
+        }
+        client.session.send_input(&sent);
+        client.hear(&[]).unwrap();
+        assert_eq!(client.sent(), announced);
+        if takes_bytes.is_some() {
+            client.hear(&extended(REQUEST_TEXT, &[]).repeat(9)).unwrap();
+            assert_eq!(client.sent(), provided, "once");
+        }
+    }
 }
 
 #[test]
