@@ -1,6 +1,6 @@
 //! Peers that mean harm: each meets a stated error, and memory stays flat.
 
-use capture::{Framebuffer, GapReason, Rect, Size, framebuffer::SizeError};
+use capture::{Framebuffer, GapReason, Rect, Size, cursor::CursorShape, framebuffer::SizeError};
 use capture_vnc::{Config, Error, ErrorKind, limits};
 
 use crate::{
@@ -70,6 +70,35 @@ fn a_cursor_larger_than_accepted_is_refused() {
     let size = Size::new(65535, 65535);
     let cursor = rect(size.rect(), CURSOR, &[]);
     check(&update(&[cursor]), &Error::CursorTooLarge { size });
+}
+
+#[test]
+fn limits_are_met_where_they_are_stated() {
+    let named = |len_bytes: u32| {
+        let head = server_init_head(SIZE, len_bytes);
+        let name = vec![b'a'; usize::try_from(len_bytes).unwrap()];
+        let mut client = Client::new(Config::default());
+        client.hear(&all(&[b"RFB 003.008\n\x01\x01\0\0\0\0", &head, &name]))
+    };
+    assert_eq!(named(limits::NAME_BYTES), Ok(()));
+    let len_bytes = limits::NAME_BYTES + 1;
+    assert_eq!(named(len_bytes), Err(Error::NameTooLong { len_bytes }));
+
+    let size = Size::new(CursorShape::MAX_SIDE_PX + 1, 1);
+    let cursor = rect(size.rect(), CURSOR, &[]);
+    check(&update(&[cursor]), &Error::CursorTooLarge { size });
+
+    // Twice its raw size would be more.
+    let size = Size::new(4096, 2304);
+    let mut client = Client::connected(size);
+    let limit_bytes = limits::COMPRESSED_BYTES;
+    let len_bytes = u32::try_from(limit_bytes).unwrap() + 1;
+    let head = rect(size.rect(), server::ZRLE, &len_bytes.to_be_bytes());
+    let refused = Error::CompressedTooLong {
+        len_bytes,
+        limit_bytes,
+    };
+    assert_eq!(client.hear(&update(&[head])), Err(refused));
 }
 
 #[test]
