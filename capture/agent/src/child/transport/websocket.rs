@@ -166,3 +166,70 @@ fn io_error(error: tungstenite::Error) -> io::Error {
 fn broken(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("WebSocket: {what}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::{SinkExt as _, StreamExt as _};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+    use tokio_tungstenite::{accept_hdr_async, tungstenite::handshake::server::ErrorResponse};
+
+    /// A client and its server, which agrees to what it is asked.
+    async fn connected() -> (Transport, WebSocketStream<DuplexStream>) {
+        use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
+        let (near, far) = tokio::io::duplex(1 << 20);
+        #[expect(clippy::result_large_err, reason = "the library's own signature")]
+        let agree = |request: &Request, mut response: Response| -> Result<_, ErrorResponse> {
+            let asked = &request.headers()[SEC_WEBSOCKET_PROTOCOL];
+            response
+                .headers_mut()
+                .insert(SEC_WEBSOCKET_PROTOCOL, asked.clone());
+            Ok(response)
+        };
+        let (client, server) = tokio::join!(
+            open(Box::new(near), "ws://desk/", &[]),
+            accept_hdr_async(far, agree)
+        );
+        (client.unwrap(), server.unwrap())
+    }
+
+    #[tokio::test]
+    async fn messages_are_one_stream_of_bytes() {
+        let (mut client, mut server) = connected().await;
+        for piece in [&b"RFB"[..], b"", b" 003", b".008\n"] {
+            server
+                .send(Message::Binary(Bytes::from_static(piece)))
+                .await
+                .unwrap();
+        }
+        server.send(Message::Ping(Bytes::new())).await.unwrap();
+        let mut heard = [0; 12];
+        client.read_exact(&mut heard).await.unwrap();
+        assert_eq!(&heard, b"RFB 003.008\n");
+
+        client.write_all(b"said").await.unwrap();
+        client.flush().await.unwrap();
+        let said = server.next().await.unwrap().unwrap();
+        assert_eq!(said, Message::Binary(Bytes::from_static(b"said")));
+
+        server.close(None).await.unwrap();
+        assert_eq!(client.read(&mut heard).await.unwrap(), 0);
+    }
+
+    /// How reading ends for a client whose server writes `raw` past its framing.
+    async fn check_broken(raw: &[u8], expected: &str) {
+        let (mut client, mut server) = connected().await;
+        server.get_mut().write_all(raw).await.unwrap();
+        let error = client.read(&mut [0; 16]).await.unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_stream_of_bytes_is_an_error() {
+        check_broken(b"\x81\x02hi", "WebSocket: a message is text").await;
+        check_broken(b"\x83\x02hi", "WebSocket: it broke the protocol").await;
+        let too_long = u64::try_from(MESSAGE_BYTES).unwrap() + 1;
+        let announced = [&b"\x82\x7f"[..], &too_long.to_be_bytes()].concat();
+        check_broken(&announced, "WebSocket: a message is longer than accepted").await;
+    }
+}
