@@ -1,10 +1,11 @@
-//! An RFB client (RFC 6143) for a recorder: it watches, asks nothing of the desktop but pixels,
-//! and trusts the peer with nothing.
+//! What a recorder speaks of RFB (RFC 6143): the client that watches, the relay that sees what a
+//! driver does, and a small server of what is seen. They trust a peer with nothing.
 //!
-//! [`Session`] is one connection as a pure state machine. It does no IO and reads no clock:
-//! bytes and time are arguments, pixels go into the caller's framebuffer, everything else comes
-//! out as [`SourceEvent`](capture::source::SourceEvent)s. Everything a peer sends meets a bound
-//! of [`limits`]; past it the session ends with an [`Error`].
+//! [`Session`], [`proxy::Relay`] and [`server::Session`] are connections as pure state machines.
+//! They do no IO and read no clock: bytes and time are arguments, pixels go into the caller's
+//! framebuffer, everything else comes out as [`SourceEvent`](capture::source::SourceEvent)s and
+//! [`Input`](capture::input::Input)s. Everything a peer sends meets a bound of [`limits`]; past it
+//! the session ends with a stated reason.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
