@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Records corpus/ anew from real servers: small screens, in every encoding and pixel format.
+# What is in corpus/relay is written by hand: sessions of a driver, each of every sign-in.
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -4,9 +4,11 @@
 //! libFuzzer runs them for as long as it is let (`run.sh`); `tests/kept.rs` runs them over what is
 //! kept in `corpus/` and `findings/`, so that what was once found stays found.
 
+mod driver;
 mod rfb;
 mod stored;
 
+pub use driver::relay;
 pub use rfb::{Opening, decoder, handshake};
 pub use stored::segment;
 
@@ -14,8 +16,9 @@ pub use stored::segment;
 pub type Oracle = fn(&[u8]);
 
 /// Every oracle and its name: of its program, less `fuzz_`, and of its folders.
-pub const ORACLES: [(&str, Oracle); 3] = [
+pub const ORACLES: [(&str, Oracle); 4] = [
     ("handshake", handshake),
     ("decoder", decoder),
+    ("relay", relay),
     ("segment", segment),
 ];

@@ -1,0 +1,5 @@
+//! `fuzz::relay` under libFuzzer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| pipeline_fuzz::relay(bytes));
