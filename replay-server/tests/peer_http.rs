@@ -659,7 +659,7 @@ async fn peer_input_is_in_time_order_even_where_it_was_stored_late() {
         "2000 Return up",
         "8500 o",
         "8500 on",
-        "9000 path from 1,2 to 1,2, 1 points",
+        "9000 move to 1,2",
         "9100 n",
         "9501 as late as can be",
         "21000 z",

@@ -74,14 +74,17 @@ fn key(event: &Event) -> Option<String> {
     ))
 }
 
-/// `left down at 120,80`, `path from 10,20 to 120,80, 17 points`.
+/// `left down at 120,80`, `move to 10,20`, `path from 10,20 to 120,80, 17 points`.
 fn pointer(event: &Event) -> Option<String> {
     let action = string(event, "action")?;
     if action == "path" {
         let path = array(event, "path");
         let end = |point: Option<&Value>| place(point?.as_array()?.get(1..)?);
         let (from, to) = (end(path.first())?, end(path.last())?);
-        return Some(format!("path from {from} to {to}, {} points", path.len()));
+        return Some(match path.len() {
+            1 => format!("move to {to}"),
+            points => format!("path from {from} to {to}, {points} points"),
+        });
     }
     let button = string(event, "button").unwrap_or("button");
     let at = place(array(event, "at"))?;

@@ -151,7 +151,8 @@ class Fold {
     const draft = before?.of === "move" ? before : Object.assign(this.#add(row, ""), { from });
     draft.of = "move";
     draft.last = end;
-    draft.text = `Moved from ${draft.from} to ${to}`;
+    const still = draft.from?.join() === to.join();
+    draft.text = still ? `Moved to ${to}` : `Moved from ${draft.from} to ${to}`;
   }
 
   #wheel(row: Row, { at, dx, dy }: { at: Point; dx: number; dy: number }): void {

@@ -118,15 +118,17 @@ test("moves and turns of the wheel are folded until something else happens or th
       path(0, [0, 1, 1], [900, 5, 5]),
       path(1_000, [0, 6, 6], [900, 9, 9]),
       path(9_000, [0, 9, 9], [10, 8, 8]),
-      wheel(9_500, 3),
-      wheel(9_900, 2),
-      wheel(10_000, -1),
+      path(12_500, [0, 3, 4]),
+      wheel(13_000, 3),
+      wheel(13_400, 2),
+      wheel(13_500, -1),
     ],
     [
       "0 Moved from 1,1 to 9,9",
       "9000 Moved from 9,9 to 8,8",
-      "9500 Wheel down 5 at 1,2",
-      "10000 Wheel up 1 at 1,2",
+      "12500 Moved to 3,4",
+      "13000 Wheel down 5 at 1,2",
+      "13500 Wheel up 1 at 1,2",
     ],
   );
 });
