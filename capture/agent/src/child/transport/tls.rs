@@ -203,6 +203,6 @@ const fn why(error: &CertificateError) -> &'static str {
         E::NotValidForName | E::NotValidForNameContext { .. } => "it is for another name",
         E::UnknownIssuer | E::BadSignature => "no root of this system vouches for it",
         E::Revoked => "it was revoked",
-        _ => "it is broken",
+        _ => "it is broken, or not made for a server",
     }
 }
