@@ -31,27 +31,6 @@ impl Desktop {
         desktop
     }
 
-    /// A plain X server with x11vnc looking at it.
-    pub(crate) fn x11vnc(number: u16) -> Self {
-        let mut desktop = Self {
-            number,
-            processes: Vec::new(),
-        };
-        let (display, port) = (desktop.display(), desktop.port().to_string());
-        let mut command = Command::new("Xvfb");
-        command.args([&display, "-screen", "0", "1280x800x24", "-nolisten", "tcp"]);
-        desktop.spawn(&mut command);
-        wait_for("the X server", || {
-            desktop.try_run(&["xdotool", "getmouselocation"])
-        });
-        let mut command = Command::new("x11vnc");
-        command.args(["-display", &display, "-rfbport", &port, "-localhost"]);
-        command.args(["-nopw", "-shared", "-forever", "-quiet", "-noxrecord"]);
-        desktop.spawn(&mut command);
-        desktop.wait_until_up();
-        desktop
-    }
-
     fn wait_until_up(&self) {
         wait_for("the VNC port", || {
             TcpStream::connect(("127.0.0.1", self.port())).ok()
@@ -134,11 +113,6 @@ impl Desktop {
     /// Moves the pointer into the corner that comparisons leave out.
     pub(crate) fn park_pointer(&self) {
         self.run(&["xdotool", "mousemove", "10000", "10000"]);
-    }
-
-    /// Sends the first process, the server, a signal.
-    pub(crate) fn signal_server(&self, signal: &str) {
-        signal_process(self.processes.first().unwrap().id(), signal);
     }
 }
 

@@ -1,8 +1,8 @@
-//! The client against real servers, held to what the X server itself says is on the screen.
+//! What is VNC's alone, against real servers and clients: passwords, the relay, our own small
+//! server, and a client of another make. What every source must do is in `pipeline-tests`.
 //!
-//! Needs Xvnc, x11vnc, Xvfb, xterm, xsetroot, xdotool, xrandr, xwd and vncpasswd. Displays 60 to
-//! 69 and 160 to 169, with ports 5900 above, of the loopback interface are this suite's; each test has
-//! its own.
+//! Needs Xvnc, xterm, xsetroot, xdotool, xwd and vncpasswd. Displays 60 to 69 and 160 to 169, with
+//! ports 5900 above, of the loopback interface are this suite's; each test has its own.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,11 +13,9 @@
 
 mod clock;
 mod desktop;
-mod encodings;
 mod oracle;
 mod recorder;
 mod relay;
 mod screenshot;
 mod server;
-mod x11vnc;
 mod xvnc;

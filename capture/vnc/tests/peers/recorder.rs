@@ -6,14 +6,10 @@ use std::{
     time::Duration,
 };
 
-use capture::{Damage, Framebuffer, Size, source::SourceEvent};
+use capture::{Framebuffer, Size, source::SourceEvent};
 use capture_vnc::{Config, Error, Session};
 
-use crate::{
-    clock::Clock,
-    desktop::Desktop,
-    screenshot::{Screenshot, Tolerance},
-};
+use crate::{clock::Clock, desktop::Desktop, screenshot::Screenshot};
 
 /// How long anything may take here.
 const LIMIT_MS: u64 = 20_000;
@@ -23,11 +19,7 @@ pub(crate) struct Recorder {
     pub(crate) session: Session,
     pub(crate) screen: Framebuffer,
     clock: Clock,
-    /// Everything reported but updates.
-    pub(crate) events: Vec<SourceEvent>,
     pub(crate) updates: u32,
-    /// Where pixels truly changed since the caller last looked.
-    pub(crate) changed: Damage,
 }
 
 impl Recorder {
@@ -41,9 +33,7 @@ impl Recorder {
             session: Session::new(config, 0),
             screen: Framebuffer::new(Size::new(1, 1), 42).unwrap(),
             clock: Clock::start(),
-            events: Vec::new(),
             updates: 0,
-            changed: Damage::default(),
         }
     }
 
@@ -67,11 +57,6 @@ impl Recorder {
 
     /// Records until the picture is the screen's own.
     pub(crate) fn record_until_equal(&mut self, desktop: &Desktop) {
-        self.record_until_near(desktop, Tolerance::EXACT);
-    }
-
-    /// Records until no pixel is farther from the screen's own than `tolerance`.
-    pub(crate) fn record_until_near(&mut self, desktop: &Desktop, tolerance: Tolerance) {
         let end_ms = self.now_ms() + LIMIT_MS;
         loop {
             let shown = Screenshot::take(desktop);
@@ -80,7 +65,7 @@ impl Recorder {
                 recorder.session.last_proof_ms() > Some(proven_ms)
             })
             .unwrap();
-            let differing = shown.distant_px(&self.screen, tolerance);
+            let differing = shown.differing_px(&self.screen);
             if differing == Some(0) && shown.colours() > 5 {
                 return;
             }
@@ -115,30 +100,12 @@ impl Recorder {
             Err(_) => Err(self.session.handle_close()),
         };
         while let Some(event) = self.session.poll_event() {
-            self.note(event);
+            if let SourceEvent::Update { damage } = event {
+                self.updates += 1;
+                self.screen.settle(&damage);
+                self.session.request_update(self.now_ms());
+            }
         }
         heard
-    }
-
-    fn note(&mut self, event: SourceEvent) {
-        if let SourceEvent::Update { damage } = event {
-            self.updates += 1;
-            self.changed.merge(&self.screen.settle(&damage));
-            self.session.request_update(self.now_ms());
-        } else {
-            self.events.push(event);
-        }
-    }
-
-    pub(crate) fn saw(&self, wanted: impl Fn(&SourceEvent) -> bool) -> bool {
-        self.events.iter().any(wanted)
-    }
-
-    pub(crate) fn proofs(&self) -> usize {
-        let proofs = self
-            .events
-            .iter()
-            .filter(|event| **event == SourceEvent::Proof);
-        proofs.count()
     }
 }

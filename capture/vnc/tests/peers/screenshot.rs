@@ -8,23 +8,9 @@ use crate::desktop::Desktop;
 /// corner, and this much there is left out.
 const POINTER_PX: u32 = 40;
 
-/// How far a pixel may be from the screen's, in 256ths of each of red, green and blue.
-#[derive(Clone, Copy)]
-pub(crate) struct Tolerance(pub(crate) [u32; 3]);
-
-impl Tolerance {
-    pub(crate) const EXACT: Self = Self([0; 3]);
-
-    /// Half a step of channels that count to `max`.
-    pub(crate) fn half_a_step(max: [u16; 3]) -> Self {
-        Self(max.map(|max| 255_u32.div_ceil(2 * u32::from(max))))
-    }
-}
-
-/// A dump of the root window.
+/// A dump of a root window of 24 bits.
 pub(crate) struct Screenshot {
     pub(crate) size: Size,
-    depth: u32,
     little_endian: bool,
     bytes_per_pixel: usize,
     bytes_per_line: usize,
@@ -39,7 +25,6 @@ impl Screenshot {
         let (header_bytes, colours) = (field(0) as usize, field(19) as usize);
         Self {
             size: Size::new(field(4), field(5)),
-            depth: field(3),
             little_endian: field(7) == 0,
             bytes_per_pixel: field(11) as usize / 8,
             bytes_per_line: field(12) as usize,
@@ -60,11 +45,6 @@ impl Screenshot {
 
     /// What of `screen` differs, in pixels, away from the pointer; `None` when the sizes differ.
     pub(crate) fn differing_px(&self, screen: &Framebuffer) -> Option<u64> {
-        self.distant_px(screen, Tolerance::EXACT)
-    }
-
-    /// As [`differing_px`](Self::differing_px), of pixels farther away than `tolerance`.
-    pub(crate) fn distant_px(&self, screen: &Framebuffer, tolerance: Tolerance) -> Option<u64> {
         if screen.size() != self.size {
             return None;
         }
@@ -74,18 +54,9 @@ impl Screenshot {
             let (row, _) = screen.row(0, y, w).as_chunks::<4>();
             for (x, &[b, g, r, _]) in (0..w).zip(row) {
                 let at_pointer = x + POINTER_PX >= w && y + POINTER_PX >= h;
-                let [b, g, r] = [b, g, r].map(u32::from);
-                let shown = self.value(x as usize, y as usize);
-                let near = match self.depth {
-                    24 => {
-                        let shown = [16, 8, 0].map(|shift| shown >> shift & 0xff);
-                        let channels = [r, g, b].into_iter().zip(shown).zip(tolerance.0);
-                        { channels }.all(|((seen, shown), most)| seen.abs_diff(shown) <= most)
-                    }
-                    16 => r >> 3 << 11 | g >> 2 << 5 | b >> 3 == shown & 0xffff,
-                    depth => panic!("no rule for depth {depth}"),
-                };
-                if !at_pointer && !near {
+                let seen = u32::from_be_bytes([0, r, g, b]);
+                let shown = self.value(x as usize, y as usize) & 0xff_ffff;
+                if !at_pointer && seen != shown {
                     differing += 1;
                 }
             }
