@@ -4,33 +4,43 @@
 mod connection;
 mod drive;
 mod health;
+mod inbox;
 mod isolate;
 mod media_clock;
 mod recording;
+mod relay;
 mod reports;
 mod transport;
 
-use std::{io::BufRead as _, time::Duration};
+use std::{
+    io::{BufRead as _, Read as _},
+    os::fd::{FromRawFd as _, OwnedFd},
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use capture::{Framebuffer, Size, source::SourceEvent};
 use encoder::h264;
+use rustix::io::FdFlags;
 use segment::end::EndReason;
-use tokio::sync::watch;
 
-use self::{connection::Connection, drive::Outcome, recording::Recording, reports::Reports};
+use self::{
+    connection::Connection,
+    drive::Outcome,
+    inbox::{Inbox, StopCause, Told},
+    recording::Recording,
+    reports::Reports,
+};
 use crate::{
     access::Access,
     clock::BootTime,
     duration::GiveUp,
     source::Source,
-    wire::{Command, Refusal, Report, Spec},
+    wire::{DRIVER_FD, Refusal, Report, Spec},
 };
 
-/// The longest line the parent sends: a policy and a run's context fit many times over.
-const MAX_LINE_BYTES: usize = 4 << 20;
-/// The first descriptor after standard input, output and error: the parent leaves no more.
-const FIRST_INHERITED_FD: u32 = 3;
+/// The longest spec: a policy and a run's context fit many times over.
+const MAX_SPEC_BYTES: u64 = 4 << 20;
 /// The first wait before a lost source is tried again; each further one is twice as long.
 const FIRST_WAIT_MS: u64 = 500;
 /// The longest such wait.
@@ -39,21 +49,32 @@ const LONGEST_WAIT_MS: u64 = 30_000;
 /// Runs the child until its session ends; reports go to standard output.
 pub(crate) fn run() -> anyhow::Result<()> {
     isolate::give_up_privileges().context("giving up privileges")?;
-    isolate::close_inherited_from(FIRST_INHERITED_FD).context("closing what was inherited")?;
     let reports = Reports::default();
     let mut line = String::new();
     std::io::stdin()
         .lock()
+        .take(MAX_SPEC_BYTES)
         .read_line(&mut line)
         .context("reading the spec")?;
     let spec: Spec = serde_json::from_str(&line).context("parsing the spec")?;
+    let drivers = u32::from(spec.driven);
+    isolate::close_inherited_from(DRIVER_FD.cast_unsigned() + drivers)
+        .context("closing what was inherited")?;
+    let (mut inbox, tell) = Inbox::open()?;
+    if spec.driven {
+        inbox.admit(relay::Waiting {
+            driver: inherited_driver().context("taking over the driver's connection")?,
+            source: spec.source.clone(),
+            access: spec.access.clone(),
+            tell,
+        });
+    }
     confine(&spec).inspect_err(|error| reports.send(&Report::failed(error)))?;
-    let stop = listen(spec.session.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime
-        .block_on(record(spec, stop, &reports))
+        .block_on(record(spec, inbox, &reports))
         .inspect_err(|error| {
             reports.send(&Report::failed(error));
         })
@@ -70,54 +91,31 @@ fn confine(spec: &Spec) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Why recording should stop: `None` while it should not.
-type Stop = watch::Receiver<Option<StopCause>>;
-
-/// Who wants the recording to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum StopCause {
-    /// The parent asks to close the session.
-    Asked(EndReason),
-    /// The parent is gone; whoever recovers the spool will close the session.
-    Orphaned,
+/// The driver's connection, which the parent has opened and left to this process.
+#[expect(
+    unsafe_code,
+    reason = "nothing safe takes over an inherited descriptor"
+)]
+fn inherited_driver() -> std::io::Result<std::net::TcpStream> {
+    // SAFETY: a spec that says `driven` comes from a parent that has put a socket there, and this
+    // is the only place that takes it.
+    let socket = unsafe { OwnedFd::from_raw_fd(DRIVER_FD) };
+    // Programs that libraries start are no part of this.
+    rustix::io::fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+    Ok(socket.into())
 }
 
-/// Listens to the parent on a thread of its own, since standard input cannot be polled.
-fn listen(name: String) -> anyhow::Result<Stop> {
-    let (tell, stop) = watch::channel(None);
-    let listener = move || {
-        let mut input = std::io::BufReader::with_capacity(4096, std::io::stdin());
-        let mut line = String::new();
-        let cause = match input.read_line(&mut line) {
-            Ok(1..=MAX_LINE_BYTES) => match serde_json::from_str(&line) {
-                Ok(Command::Stop(reason)) => StopCause::Asked(reason),
-                Err(_) => StopCause::Orphaned,
-            },
-            _ => StopCause::Orphaned,
-        };
-        let _ = tell.send(Some(cause)); // nobody listens any more when the session has ended
-    };
-    std::thread::Builder::new()
-        .name(format!("parent-{name}"))
-        .spawn(listener)?;
-    Ok(stop)
-}
-
-async fn record(spec: Spec, mut stop: Stop, reports: &Reports) -> anyhow::Result<()> {
+async fn record(spec: Spec, mut inbox: Inbox, reports: &Reports) -> anyhow::Result<()> {
     let mut recording = Recording::new(&spec, reports)?;
     let mut lost_since: Option<BootTime> = None;
     let mut wait_ms = FIRST_WAIT_MS;
     loop {
-        let connected = tokio::select! {
-            connected = Connection::open(&spec.source, &spec.access) => connected,
-            cause = drive::stopped(&mut stop) => {
-                return finish(&mut recording, cause, BootTime::now());
-            }
-        };
-        let lost = match connected {
-            Ok(connection) => {
+        let connecting = Connection::open(&spec.source, &spec.access);
+        let lost = match meanwhile(connecting, &mut recording, &mut inbox).await? {
+            Err((cause, at)) => return finish(&mut recording, cause, at),
+            Ok(Ok(connection)) => {
                 let frames = recording.frames();
-                match drive::drive(connection, &mut recording, &mut stop).await? {
+                match drive::drive(connection, &mut recording, &mut inbox).await? {
                     Outcome::Stopped(cause, at) => return finish(&mut recording, cause, at),
                     Outcome::Lost(lost) => {
                         if recording.frames() > frames {
@@ -127,7 +125,7 @@ async fn record(spec: Spec, mut stop: Stop, reports: &Reports) -> anyhow::Result
                     }
                 }
             }
-            Err(lost) => lost,
+            Ok(Err(lost)) => lost,
         };
         if !recording.started() {
             let (refusal, detail) = (lost.refusal(), lost.detail);
@@ -143,18 +141,63 @@ async fn record(spec: Spec, mut stop: Stop, reports: &Reports) -> anyhow::Result
         };
         // A source that refuses us will refuse us again: waiting would only lock the account.
         if away_ms >= patience_ms || lost.refusal() == Refusal::Authentication {
-            return finish(&mut recording, StopCause::Asked(EndReason::SourceLost), now);
+            let at = hang_up(&mut recording, &mut inbox).await?;
+            return finish(&mut recording, StopCause::Asked(EndReason::SourceLost), at);
         }
         let jitter_ms = u64::from(crate::clock::random::<1>()?[0]) * wait_ms / 1024;
         let wait = Duration::from_millis((wait_ms + jitter_ms).min(patience_ms - away_ms));
         wait_ms = (wait_ms * 2).min(LONGEST_WAIT_MS);
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            cause = drive::stopped(&mut stop) => {
-                return finish(&mut recording, cause, BootTime::now());
-            }
+        let waiting = tokio::time::sleep(wait);
+        if let Err((cause, at)) = meanwhile(waiting, &mut recording, &mut inbox).await? {
+            return finish(&mut recording, cause, at);
         }
     }
+}
+
+/// Waits for `work`, and goes on recording what happens beside the picture; or gives back who
+/// wants recording to stop before that, and when.
+async fn meanwhile<T>(
+    work: impl Future<Output = T>,
+    recording: &mut Recording<'_>,
+    inbox: &mut Inbox,
+) -> anyhow::Result<Result<T, (StopCause, BootTime)>> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        let now = BootTime::now();
+        recording.keep(now)?;
+        let due_ms = recording.due().map_or(u64::MAX, |due| due.ms_since(now));
+        let told = tokio::select! {
+            done = &mut work => return Ok(Ok(done)),
+            () = tokio::time::sleep(Duration::from_millis(due_ms)) => continue,
+            told = inbox.next() => told,
+        };
+        let cause = match told {
+            Told::Stop(cause) => cause,
+            Told::Left(departure) => recording.left(departure)?,
+            Told::Mark { id, mark } => {
+                recording.mark(BootTime::now(), id, &mark)?;
+                continue;
+            }
+            Told::Act(act) => {
+                recording.act(&act)?;
+                continue;
+            }
+        };
+        return Ok(Err((cause, hang_up(recording, inbox).await?)));
+    }
+}
+
+/// Lets go of whoever drives the machine, and records what they had done until then. Gives back
+/// when that was.
+async fn hang_up(recording: &mut Recording<'_>, inbox: &mut Inbox) -> anyhow::Result<BootTime> {
+    inbox.hang_up();
+    while let Some(act) = inbox.last().await {
+        recording.act(&act)?;
+    }
+    let now = BootTime::now();
+    recording.hands_off(now)?;
+    // The end is past all that was done.
+    Ok(now.plus_ms(1))
 }
 
 /// Ends the recording as it stood at `at`.

@@ -1,6 +1,6 @@
 //! The command line of `playhead-agent`. Every option can also be set by its `PLAYHEAD_*` variable.
 
-use std::{ffi::OsStr, path::PathBuf, time::Duration};
+use std::{ffi::OsStr, net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
 use capture::{
@@ -15,6 +15,7 @@ use segment::Sha256;
 use crate::{
     access::{self, Access, Trust},
     duration, home,
+    record::marks,
     source::{Source, SourceUrlError},
 };
 
@@ -30,6 +31,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Record a machine until it is given up, --duration passes, or SIGINT or SIGTERM arrives
     Record(Box<Record>),
+    /// Stand between a machine and its drivers, and record what they see and do: one session for
+    /// each connection
+    Proxy(Box<Proxy>),
     /// Send what earlier, dead recorders left in the spool
     Flush(Places),
     /// Check encoder, store, catalogue, clock and, if given, a source, and say what to fix
@@ -162,6 +166,15 @@ pub(crate) struct Record {
         default_value = "10m"
     )]
     pub(crate) give_up_after: duration::GiveUp,
+    /// Take marks at this TCP address, behind a token, or at unix:PATH
+    #[arg(long, env = "PLAYHEAD_MARKS", value_name = "ADDR")]
+    pub(crate) marks: Option<marks::Address>,
+    /// File whose first line is the token that marks over TCP need; else PLAYHEAD_MARKS_TOKEN is used
+    #[arg(long, env = "PLAYHEAD_MARKS_TOKEN_FILE", value_name = "FILE")]
+    pub(crate) marks_token_file: Option<PathBuf>,
+    /// Take marks from the driver at this Unix socket
+    #[arg(long, env = "PLAYHEAD_DRIVER", value_name = "SOCKET")]
+    pub(crate) driver: Option<PathBuf>,
     /// H.264 encoder
     #[arg(
         long,
@@ -176,6 +189,18 @@ pub(crate) struct Record {
     /// Print one JSON object a line instead of text for people
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Proxy {
+    #[command(flatten)]
+    pub(crate) record: Record,
+    /// Where drivers connect, such as 127.0.0.1:5999
+    #[arg(long, env = "PLAYHEAD_LISTEN", value_name = "ADDR")]
+    pub(crate) listen: SocketAddr,
+    /// Serve one driver and end with its session
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 /// What the owner says about the work.
@@ -380,6 +405,19 @@ mod tests {
     }
 
     #[test]
+    fn the_proxy_takes_the_options_of_record() {
+        let args = "playhead-agent proxy vnc://desk --listen 127.0.0.1:0 --once --run r-1";
+        let cli = Cli::try_parse_from(args.split(' ')).unwrap();
+        let Command::Proxy(proxy) = cli.command else {
+            unreachable!("the arguments say proxy");
+        };
+        assert!(proxy.once);
+        assert_eq!(proxy.record.source.to_string(), "vnc://desk:5900");
+        let nowhere = Cli::try_parse_from(["playhead-agent", "proxy", "vnc://desk"]).unwrap_err();
+        assert!(nowhere.to_string().contains("--listen"), "{nowhere}");
+    }
+
+    #[test]
     fn bad_values_name_their_option() {
         for (args, named) in [
             (["--fps-max", "0"], "--fps-max"),
@@ -388,6 +426,7 @@ mod tests {
             (["--traceparent", "00-1-2-3"], "trace_id"),
             (["--duration", "90"], "--duration"),
             (["--session", "x"], "--session"),
+            (["--marks", "desk"], "127.0.0.1:8901"),
             (["--tls-pin", "AB:CD"], "--tls-pin"),
         ] {
             let error = record(&args).unwrap_err().to_string();

@@ -15,6 +15,7 @@ mod duration;
 mod exit;
 mod flush;
 mod home;
+mod proxy;
 mod record;
 mod source;
 mod spool;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         cli::Command::Child => child::run().map_err(|error| Kind::Internal.because(error)),
         cli::Command::Record(options) => in_runtime(record::record(*options)),
+        cli::Command::Proxy(options) => in_runtime(proxy::proxy(*options)),
         cli::Command::Flush(places) => in_runtime(flush::flush(places)),
         cli::Command::Doctor(options) => in_runtime(doctor::doctor(options)),
     };

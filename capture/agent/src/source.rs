@@ -68,6 +68,16 @@ impl Source {
     pub(crate) const fn protocol(&self) -> Protocol {
         Protocol::Vnc
     }
+
+    /// Whom a certificate must name, and whether the address itself says that the connection is
+    /// encrypted.
+    pub(crate) fn peer(&self) -> (&str, bool) {
+        match &self.address {
+            Address::Tcp { host, .. } => (host, false),
+            Address::WebSocket { host, tls, .. } => (host, *tls),
+            Address::Unix(_) => ("localhost", false),
+        }
+    }
 }
 
 impl std::str::FromStr for Source {

@@ -4,6 +4,8 @@
 //! spool/{session}/lock             held, shared, by each living process of the recorder
 //! spool/{session}/session.json     the session's head
 //! spool/{session}/epoch.json       how media time is tied to the boot clock
+//! spool/{session}/marks.json       which marks are open
+//! spool/{session}/clipboard.key    what clipboard texts are hashed with
 //! spool/{session}/{seq:08}.wal     records of one object, appended by the child
 //! spool/{session}/{seq:08}.jpg     its sprite sheet
 //! spool/{session}/ended.json       how the session ended, once it did
@@ -12,10 +14,12 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use capture::{MediaTime, SessionId, session::SessionHead};
+use policy::Marks;
 use segment::end::EndReason;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -158,6 +162,29 @@ impl Folder {
         self.read_json(EPOCH)
     }
 
+    /// Writes which marks are open.
+    pub(crate) fn write_marks(&self, marks: &Marks) -> io::Result<()> {
+        self.write(MARKS, &serde_json::to_vec(marks)?)
+    }
+
+    /// Which marks were open. That they are not there is an error: each run has written them.
+    pub(crate) fn marks(&self) -> io::Result<Marks> {
+        self.read_json(MARKS)?
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Writes the key of the session's clipboard hashes, for its owner alone.
+    pub(crate) fn write_clipboard_key(&self, key: &[u8; 32]) -> io::Result<()> {
+        self.write(CLIPBOARD_KEY, key)
+    }
+
+    /// The key of the session's clipboard hashes.
+    pub(crate) fn clipboard_key(&self) -> io::Result<[u8; 32]> {
+        let key = self.read(CLIPBOARD_KEY)?.unwrap_or_default();
+        key.try_into()
+            .map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+
     /// Writes how the session ended.
     pub(crate) fn write_ended(&self, reason: EndReason) -> io::Result<()> {
         self.write(ENDED, &serde_json::to_vec(&reason)?)
@@ -176,7 +203,12 @@ impl Folder {
     /// Writes `bytes` as `name`, whole and durable or not at all.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let unfinished = self.path.join(format!("{name}.new"));
-        let mut file = File::create(&unfinished)?;
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(&unfinished)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         std::fs::rename(&unfinished, self.path.join(name))?;
@@ -228,6 +260,8 @@ impl Folder {
 const HEAD: &str = "session.json";
 const EPOCH: &str = "epoch.json";
 const ENDED: &str = "ended.json";
+const MARKS: &str = "marks.json";
+const CLIPBOARD_KEY: &str = "clipboard.key";
 
 /// How media time is tied to the boot clock: on boot `boot_id` it was `t` at the reading `at`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -274,6 +308,28 @@ mod tests {
         assert_eq!(folder.ended().unwrap(), None);
         folder.write_ended(EndReason::Stopped).unwrap();
         assert_eq!(folder.ended().unwrap(), Some(EndReason::Stopped));
+    }
+
+    #[test]
+    fn which_marks_are_open_is_known_or_an_error() {
+        let (_spool, folder) = folder();
+        assert!(folder.marks().is_err());
+        let open = Marks::Open(vec!["secret.begin".to_owned()]);
+        folder.write_marks(&open).unwrap();
+        assert_eq!(folder.marks().unwrap(), open);
+        std::fs::write(folder.path().join(MARKS), "{").unwrap();
+        assert!(folder.marks().is_err());
+    }
+
+    #[test]
+    fn the_clipboards_key_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_spool, folder) = folder();
+        assert!(folder.clipboard_key().is_err());
+        folder.write_clipboard_key(&[7; 32]).unwrap();
+        assert_eq!(folder.clipboard_key().unwrap(), [7; 32]);
+        let file = std::fs::metadata(folder.path().join(CLIPBOARD_KEY)).unwrap();
+        assert_eq!(file.permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -6,8 +6,11 @@
 
 use std::path::PathBuf;
 
-use capture::{Anchor, GapReason, MediaTime, SessionId, Size, WallTime, session::RunContext};
+use capture::{
+    Anchor, GapReason, MediaTime, SessionId, Size, WallTime, mark::Mark, session::RunContext,
+};
 use encoder::Encoder;
+use policy::Marks;
 use segment::end::EndReason;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +39,14 @@ pub(crate) struct Spec {
     pub(crate) give_up: GiveUp,
     /// Where this run takes a session up again; `None` begins one.
     pub(crate) resume: Option<Resume>,
+    /// The marks that are open when a session begins.
+    pub(crate) marks: Marks,
+    /// Whether [`DRIVER_FD`] is the connection of somebody who drives the machine.
+    pub(crate) driven: bool,
 }
+
+/// Where the child finds the driver's connection.
+pub(crate) const DRIVER_FD: i32 = 3;
 
 /// The state in which an earlier run left its session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,11 +64,18 @@ pub(crate) struct Resume {
 }
 
 /// What the parent says after the [`Spec`]. A closed input means that the parent is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Command {
     /// Close the session cleanly, for this reason.
     Stop(EndReason),
+    /// Put this mark in force, make it durable, and answer with [`Report::Marked`].
+    Mark {
+        /// What the answer names.
+        id: u64,
+        /// The mark.
+        mark: Mark,
+    },
 }
 
 /// What the child reports.
@@ -98,6 +115,13 @@ pub(crate) enum Report {
     },
     /// How it goes, about once a second.
     Status(Status),
+    /// A mark is in force and durable.
+    Marked {
+        /// The [`Command::Mark`] this answers.
+        id: u64,
+        /// Since when.
+        t: MediaTime,
+    },
     /// The first connection failed; nothing was recorded.
     Refused {
         /// Why.

@@ -50,6 +50,11 @@ pub enum EndReason {
     Crash,
     /// The policy ended it.
     Policy,
+    /// Who drove the machine through the recorder has gone.
+    DriverLeft,
+    /// Who was to drive the machine through the recorder was not let in, or said what could not be
+    /// recorded.
+    DriverRefused,
 }
 
 impl EndReason {
@@ -62,6 +67,8 @@ impl EndReason {
             Self::SourceLost => "source-lost",
             Self::Crash => "crash",
             Self::Policy => "policy",
+            Self::DriverLeft => "driver-left",
+            Self::DriverRefused => "driver-refused",
         }
     }
 }

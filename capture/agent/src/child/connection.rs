@@ -11,12 +11,10 @@ use crate::{
     access::{Access, Trust},
     clock,
     clock::BootTime,
-    source::{Address, Source},
+    source::Source,
     wire::Refusal,
 };
 
-/// Encryption that takes longer than this to agree on is a source that does not answer.
-const UPGRADE_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is read from the socket at once; past it the kernel's buffer slows the peer down.
 const READ_BYTES: usize = 64 << 10;
 /// A peer that takes nothing for this long is stalled.
@@ -107,11 +105,7 @@ impl Connection {
         let framebuffer = Framebuffer::new(Size::new(1, 1), u64::from_ne_bytes(seed))
             .map_err(|error| Lost::disconnected(error.to_string()))?;
         let random = clock::random().map_err(|error| Lost::disconnected(error.to_string()))?;
-        let (host, encrypted) = match &source.address {
-            Address::Tcp { host, .. } => (host.as_str(), false),
-            Address::WebSocket { host, tls, .. } => (host.as_str(), *tls),
-            Address::Unix(_) => ("localhost", false),
-        };
+        let (host, encrypted) = source.peer();
         let config = Config {
             user: source.user.clone(),
             password: access.password.clone().map(Password::new),
@@ -165,9 +159,7 @@ impl Connection {
             }
             let plain = std::mem::replace(&mut self.transport, Box::new(tokio::io::empty()));
             let (host, trust) = &self.tls;
-            let wrapped = transport::wrap(plain, host, *trust);
-            let wrapped = tokio::time::timeout(UPGRADE_TIMEOUT, wrapped).await;
-            let wrapped = wrapped.unwrap_or(Err(transport::Error::Silent));
+            let wrapped = transport::upgrade(plain, host, *trust).await;
             self.transport = wrapped.map_err(|error| error.lost(&self.source))?;
             self.session.handle_upgraded(BootTime::now().ms())?;
         }

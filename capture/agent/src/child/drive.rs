@@ -8,9 +8,9 @@ use std::time::Duration;
 use capture::{Damage, GapReason, source::SourceEvent};
 
 use super::{
-    Stop, StopCause,
     connection::{Connection, Lost},
     health::{Light, State, Watch},
+    inbox::{Inbox, StopCause, Told},
     recording::{Desktop, Recording},
 };
 use crate::clock::BootTime;
@@ -29,20 +29,11 @@ pub(super) enum Outcome {
     Lost(Lost),
 }
 
-/// Waits until recording is to stop.
-pub(super) async fn stopped(stop: &mut Stop) -> StopCause {
-    // A listener that is gone without a word can only mean that the parent is.
-    match stop.wait_for(Option::is_some).await {
-        Ok(cause) => (*cause).unwrap_or(StopCause::Orphaned),
-        Err(_) => StopCause::Orphaned,
-    }
-}
-
 /// Records what `connection` shows until it is lost or recording is to stop.
 pub(super) async fn drive(
     mut connection: Connection,
     recording: &mut Recording<'_>,
-    stop: &mut Stop,
+    inbox: &mut Inbox,
 ) -> anyhow::Result<Outcome> {
     let mut view = View::default();
     let mut stopping: Option<(StopCause, BootTime)> = None;
@@ -56,6 +47,9 @@ pub(super) async fn drive(
         }
         view.take_if_due(&mut connection, recording, now)?;
         view.tell_black(recording, now)?;
+        if recording.started() {
+            inbox.start()?;
+        }
         if connection.session.is_stalled(now.ms()) {
             recording.gap(GapReason::Stalled, "source does not answer")?;
         }
@@ -71,21 +65,32 @@ pub(super) async fn drive(
         let source_due = connection.session.poll_timeout().map(BootTime::from_ms);
         let slot = view.slot(&connection, recording);
         let black_due = view.black.poll_timeout();
-        let due = [source_due, slot, black_due, recording.sync_due(), stop_due]
+        let due = [source_due, slot, black_due, recording.due(), stop_due]
             .into_iter()
             .flatten();
         let wake_in_ms = due.fold(status_due, BootTime::min).ms_since(now);
+        // Fair: neither a flood of pictures nor one of input keeps the other from being recorded.
         tokio::select! {
-            biased;
-            cause = stopped(stop), if stopping.is_none() => {
-                let since = BootTime::now();
-                view.take(&mut connection, recording, since)?;
-                connection.session.request_proof(since.ms());
-                stopping = Some((cause, since));
-            }
+            told = inbox.next(), if stopping.is_none() => match told {
+                Told::Stop(cause) => {
+                    stopping = Some((cause, view.stop(&mut connection, recording, inbox).await?));
+                }
+                Told::Left(departure) => {
+                    let since = view.stop(&mut connection, recording, inbox).await?;
+                    stopping = Some((recording.left(departure)?, since));
+                }
+                Told::Mark { id, mark } => {
+                    let now = BootTime::now();
+                    recording.mark(now, id, &mark)?;
+                    // What is beside the picture is written once the picture is proven that far,
+                    // and somebody waits for this.
+                    connection.session.request_proof(now.ms());
+                }
+                Told::Act(act) => recording.act(&act)?,
+            },
             received = connection.receive() => match received {
                 Ok(received) => {
-                    view.absorb(&mut connection, received, stopping.is_none());
+                    view.absorb(&mut connection, recording, received, stopping.is_none())?;
                     view.tell_proof(&mut connection, recording)?;
                 }
                 Err(lost) => return Ok(Outcome::Lost(lost)),
@@ -118,7 +123,13 @@ struct View {
 impl View {
     /// Takes in what the bytes received at `received` have brought. A picture that is not `wanted`
     /// any more only proves that the one before it stood until now.
-    fn absorb(&mut self, connection: &mut Connection, received: BootTime, wanted: bool) {
+    fn absorb(
+        &mut self,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+        received: BootTime,
+        wanted: bool,
+    ) -> anyhow::Result<()> {
         while let Some(event) = connection.session.poll_event() {
             match event {
                 SourceEvent::Start { size, server_name } => {
@@ -139,14 +150,12 @@ impl View {
                         desktop.size = size;
                     }
                 }
-                // Clipboard and pointer stay unrecorded as long as no policy says how to keep them.
-                SourceEvent::Proof
-                | SourceEvent::Cursor { .. }
-                | SourceEvent::Clipboard { .. }
-                | SourceEvent::Bell => {}
+                SourceEvent::Clipboard(clipboard) => recording.clipboard(received, clipboard)?,
+                SourceEvent::Proof | SourceEvent::Cursor { .. } | SourceEvent::Bell => {}
             }
         }
         self.proven = connection.session.last_proof_ms().map(BootTime::from_ms);
+        Ok(())
     }
 
     /// Passes a proof on, unless a frame that precedes it is still to be taken.
@@ -203,6 +212,19 @@ impl View {
             Some(slot) if slot <= now => self.take(connection, recording, now),
             _ => Ok(()),
         }
+    }
+
+    /// Takes the last picture and lets go of the driver. Gives back when recording stops.
+    async fn stop(
+        &mut self,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+        inbox: &mut Inbox,
+    ) -> anyhow::Result<BootTime> {
+        self.take(connection, recording, BootTime::now())?;
+        let since = super::hang_up(recording, inbox).await?;
+        connection.session.request_proof(since.ms());
+        Ok(since)
     }
 
     /// Records the picture if it changed and is whole, and asks for the next.

@@ -30,6 +30,8 @@ pub(super) enum State {
     Disconnected,
     /// The source lets us in no longer.
     PermissionLost,
+    /// Who was to drive the machine was not let in, or said what cannot be recorded.
+    DriverRefused,
 }
 
 impl State {
@@ -42,6 +44,7 @@ impl State {
             Self::Flood => "flood",
             Self::Disconnected => "disconnected",
             Self::PermissionLost => "permission-lost",
+            Self::DriverRefused => "driver-refused",
         }
     }
 

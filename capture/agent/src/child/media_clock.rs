@@ -32,4 +32,9 @@ impl MediaClock {
     pub(super) const fn at(self, at: BootTime) -> MediaTime {
         self.t.plus_ms(at.ms_since(self.at))
     }
+
+    /// The instant at which this clock shows `t`.
+    pub(super) const fn when(self, t: MediaTime) -> BootTime {
+        self.at.plus_ms(t.ms_since(self.t))
+    }
 }

@@ -1,5 +1,7 @@
 //! What is recorded of one machine across connections: clocks, video track and spool.
 
+mod beside;
+
 use std::io;
 
 use anyhow::Context as _;
@@ -10,9 +12,10 @@ use capture::{
     time::{AnchorKeeper, Stamper},
 };
 use encoder::{Output, Track, TrackConfig};
-use policy::{Marks, Policy};
+use policy::Policy;
 use segment::end::EndReason;
 
+use self::beside::Beside;
 use super::{health::State, media_clock::MediaClock, reports::Reports};
 use crate::{
     clock::{self, BootTime},
@@ -37,6 +40,7 @@ pub(super) struct Recording<'a> {
     folder: Folder,
     _claim: Claim,
     journal: Journal,
+    beside: Beside,
     /// Set by the first frame.
     film: Option<Film>,
     counts: Counts,
@@ -51,6 +55,8 @@ struct Film {
     outputs: Vec<Output>,
     /// The last instant at which the picture was known.
     proven: MediaTime,
+    /// The last thing that happened beside the picture.
+    told: MediaTime,
     /// Whether there is no picture now.
     in_gap: bool,
     /// The health last told.
@@ -74,6 +80,7 @@ impl<'a> Recording<'a> {
         let folder = Folder::at(spec.spool.clone());
         let claim = folder.claim().context("claiming the spool folder")?;
         let journal = Journal::new(folder.clone());
+        let beside = Beside::new(spec, &policy, &folder).context("taking up the open marks")?;
         let counts = Counts::default();
         let mut recording = Self {
             spec,
@@ -82,6 +89,7 @@ impl<'a> Recording<'a> {
             folder,
             _claim: claim,
             journal,
+            beside,
             film: None,
             counts,
         };
@@ -96,6 +104,7 @@ impl<'a> Recording<'a> {
                 track,
                 outputs: Vec::new(),
                 proven: resume.from,
+                told: resume.from,
                 in_gap: false,
                 health: State::Ok,
             });
@@ -112,7 +121,7 @@ impl<'a> Recording<'a> {
             from,
             fps_max: self.spec.fps_max,
             encoder: self.spec.encoder,
-            marks: Marks::default(),
+            marks: self.beside.marks().clone(),
         };
         Track::new(config, self.policy.clone()).context("starting the encoder")
     }
@@ -187,6 +196,7 @@ impl<'a> Recording<'a> {
             track: self.track(1, 0, MediaTime::ZERO)?,
             outputs: Vec::new(),
             proven: MediaTime::ZERO,
+            told: MediaTime::ZERO,
             in_gap: false,
             health: State::Ok,
         };
@@ -280,7 +290,7 @@ impl<'a> Recording<'a> {
         self.write()
     }
 
-    /// What is due at `now` whatever the source does: clock anchors and durability.
+    /// What is due at `now` whatever the source does: durability, and input that has paused.
     pub(super) fn keep(&mut self, now: BootTime) -> anyhow::Result<()> {
         if self
             .journal
@@ -289,12 +299,13 @@ impl<'a> Recording<'a> {
         {
             self.journal.sync().context("syncing the spool")?;
         }
-        Ok(())
+        self.keep_beside(now)
     }
 
     /// When [`keep`](Self::keep) has something to do.
-    pub(super) fn sync_due(&self) -> Option<BootTime> {
-        self.journal.sync_due_ms().map(BootTime::from_ms)
+    pub(super) fn due(&self) -> Option<BootTime> {
+        let sync = self.journal.sync_due_ms().map(BootTime::from_ms);
+        sync.into_iter().chain(self.beside_due()).min()
     }
 
     /// Tells the parent how it goes.
@@ -309,6 +320,11 @@ impl<'a> Recording<'a> {
 
     /// Closes the session at `at`, or at the last proven picture if that is earlier.
     pub(super) fn end(&mut self, at: BootTime, reason: EndReason) -> anyhow::Result<()> {
+        let unproven = |film: &Film| film.proven < film.told;
+        if self.film.as_ref().is_some_and(unproven) {
+            // What happened after the last proof is kept, without a picture.
+            self.gap(GapReason::Stalled, "source did not answer until the end")?;
+        }
         let Some(film) = &mut self.film else {
             return Ok(());
         };
@@ -333,6 +349,7 @@ impl<'a> Recording<'a> {
 
     /// Anchors the clocks and appends to the spool what the track has put out.
     fn write(&mut self) -> anyhow::Result<()> {
+        self.give_events();
         let Some(film) = &mut self.film else {
             return Ok(());
         };
@@ -345,6 +362,7 @@ impl<'a> Recording<'a> {
         }
         for output in film.outputs.drain(..) {
             spool(&mut self.journal, &self.folder, now, &output).context("writing the spool")?;
+            self.beside.spooled(&output);
             match output {
                 Output::Append {
                     record: segment::Record::Sample(sample),
@@ -356,7 +374,7 @@ impl<'a> Recording<'a> {
                 Output::Append { .. } | Output::Sheet { .. } => {}
             }
         }
-        Ok(())
+        self.answer_marks()
     }
 }
 

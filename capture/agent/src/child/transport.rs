@@ -11,13 +11,12 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
+use self::tls::wrap;
 use super::connection::Lost;
 use crate::{
-    access::Access,
+    access::{Access, Trust},
     source::{Address, Source},
 };
-
-pub(super) use self::tls::wrap;
 
 /// A host that takes longer than this, until bytes of the source itself can flow, does not answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -89,6 +88,16 @@ impl Error {
 pub(super) async fn connect(source: &Source, access: &Access) -> Result<Transport, Error> {
     let connected = tokio::time::timeout(CONNECT_TIMEOUT, open(source, access));
     connected.await.unwrap_or(Err(Error::Silent))
+}
+
+/// Encrypts a connection that began without, to a server that proves to be `host` to `trust`.
+pub(super) async fn upgrade(
+    plain: Transport,
+    host: &str,
+    trust: Trust,
+) -> Result<Transport, Error> {
+    let wrapped = tokio::time::timeout(CONNECT_TIMEOUT, wrap(plain, host, trust));
+    wrapped.await.unwrap_or(Err(Error::Silent))
 }
 
 async fn open(source: &Source, access: &Access) -> Result<Transport, Error> {

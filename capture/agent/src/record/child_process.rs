@@ -1,14 +1,15 @@
 //! The child as its parent sees it: a process that takes commands and gives reports.
 
-use std::process::Stdio;
+use std::{net::TcpStream, process::Stdio};
 
 use anyhow::Context as _;
+use command_fds::{CommandFdExt as _, FdMapping};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, ChildStdout},
 };
 
-use crate::wire::{Command, Report, Spec};
+use crate::wire::{Command, DRIVER_FD, Report, Spec};
 
 /// A longer report means a child that no longer speaks our language.
 const MAX_REPORT_BYTES: u64 = 64 << 10;
@@ -21,8 +22,8 @@ pub(super) struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Starts this program again as the child that does what `spec` says.
-    pub(super) async fn start(spec: &Spec) -> anyhow::Result<Self> {
+    /// Starts this program again as the child that does what `spec` says and serves `driver`.
+    pub(super) async fn start(spec: &Spec, driver: Option<TcpStream>) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("finding this program")?;
         let mut command = tokio::process::Command::new(program);
         command
@@ -51,7 +52,16 @@ impl ChildProcess {
         }
         // Ctrl-C reaches the whole foreground group; the parent alone decides when to stop.
         command.process_group(0);
+        if let Some(driver) = driver {
+            command.fd_mappings(vec![FdMapping {
+                parent_fd: driver.into(),
+                child_fd: DRIVER_FD,
+            }])?;
+        }
         let mut process = command.spawn().context("starting the recording child")?;
+        // With the command goes our hold on the driver's connection: it is the child's alone, so
+        // that the driver sees at once when the child is gone.
+        drop(command);
         let mut commands = process
             .stdin
             .take()

@@ -1,12 +1,13 @@
 //! The parent's loop: it serves one child after another until the session is closed.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::HashMap, net::TcpStream, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use capture::MediaTime;
 use segment::end::EndReason;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
+    sync::{mpsc, oneshot},
     time::{Instant, sleep, sleep_until},
 };
 
@@ -14,6 +15,7 @@ use super::{
     announce::Announcer,
     child_process::ChildProcess,
     courier::{Courier, Delivered},
+    marks,
     resume::next_run,
 };
 use crate::{
@@ -33,13 +35,13 @@ const DELIVERY_PATIENCE: Duration = Duration::from_secs(30);
 const MAX_CHILD_RSS_BYTES: u64 = 1 << 30;
 
 /// SIGINT and SIGTERM.
-pub(super) struct StopSignals {
+pub(crate) struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl StopSignals {
-    pub(super) fn listen() -> std::io::Result<Self> {
+    pub(crate) fn listen() -> std::io::Result<Self> {
         let interrupt = signal(SignalKind::interrupt())?;
         Ok(Self {
             interrupt,
@@ -47,7 +49,8 @@ impl StopSignals {
         })
     }
 
-    async fn next(&mut self) {
+    /// Waits for either.
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -56,7 +59,7 @@ impl StopSignals {
 }
 
 /// One session being recorded.
-pub(super) struct Recorder {
+pub(crate) struct Recorder {
     /// Delivers what is sealed.
     pub(super) courier: Courier,
     /// What each child is told.
@@ -71,6 +74,10 @@ pub(super) struct Recorder {
     pub(super) ready_file: Option<PathBuf>,
     /// The operator's wish to stop.
     pub(super) stop: StopSignals,
+    /// Marks that somebody tells.
+    pub(super) marks: mpsc::Receiver<marks::Request>,
+    /// Who drives the machine through the first child.
+    pub(super) driver: Option<TcpStream>,
     /// What has happened so far.
     pub(super) progress: Progress,
 }
@@ -100,13 +107,40 @@ enum RunEnd {
     },
 }
 
+/// Marks that one child has been told and has not answered. They are dropped with it: who told
+/// them hears that they are not in force.
+#[derive(Default)]
+struct MarksUnderWay {
+    told: u64,
+    waiting: HashMap<u64, oneshot::Sender<MediaTime>>,
+}
+
+impl MarksUnderWay {
+    fn command(&mut self, request: marks::Request) -> Command {
+        self.told += 1;
+        self.waiting.insert(self.told, request.marked);
+        Command::Mark {
+            id: self.told,
+            mark: request.mark,
+        }
+    }
+
+    fn answer(&mut self, id: u64, t: MediaTime) {
+        if let Some(marked) = self.waiting.remove(&id) {
+            let _ = marked.send(t); // who told it may have given up waiting
+        }
+    }
+}
+
 impl Recorder {
     /// Records until the session is closed.
-    pub(super) async fn run(mut self) -> Result<(), Failure> {
+    pub(crate) async fn run(mut self) -> Result<(), Failure> {
         let internal = |error: anyhow::Error| Kind::Internal.because(error);
         let mut barren_runs = 0;
         loop {
-            let child = ChildProcess::start(&self.spec).await.map_err(internal)?;
+            let driver = self.driver.take();
+            let child = ChildProcess::start(&self.spec, driver).await;
+            let child = child.map_err(internal)?;
             match self.watch(child).await.map_err(internal)? {
                 RunEnd::Ended { t, reason } => return self.close(t, reason).await,
                 RunEnd::Refused(failure) => {
@@ -129,7 +163,8 @@ impl Recorder {
                     if let Some(reason) = self.progress.stopping {
                         return self.close(position.from, reason).await;
                     }
-                    if barren_runs >= MAX_BARREN_RUNS {
+                    // The driver's connection has gone with the child.
+                    if barren_runs >= MAX_BARREN_RUNS || self.spec.driven {
                         return self.close(position.from, EndReason::Crash).await;
                     }
                     let resume = next_run(&self.folder, &head, &position).map_err(internal)?;
@@ -146,6 +181,7 @@ impl Recorder {
         let mut frames = false;
         let mut detail = "it was killed".to_owned();
         let mut line = Vec::new();
+        let mut marks = MarksUnderWay::default();
         if self.spec.resume.is_some() {
             self.courier.begin();
         }
@@ -176,6 +212,7 @@ impl Recorder {
                             break;
                         }
                     }
+                    Some(Report::Marked { id, t }) => marks.answer(id, t),
                     Some(Report::Refused { refusal, detail }) => {
                         let kind = match refusal {
                             Refusal::Authentication => Kind::Authentication,
@@ -188,6 +225,7 @@ impl Recorder {
                     }
                     Some(Report::Failed { detail: said }) => detail = said,
                 },
+                Some(request) = self.marks.recv() => child.tell(marks.command(request)).await,
                 () = self.stop.next(), if self.progress.stopping.is_none() => {
                     self.progress.stopping = Some(EndReason::Stopped);
                     child.tell(Command::Stop(EndReason::Stopped)).await;

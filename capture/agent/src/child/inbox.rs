@@ -1,0 +1,197 @@
+//! What reaches the recording loop beside the picture: the parent's commands, and what someone
+//! does to the machine.
+//!
+//! INVARIANT: a mark is told after all input that was there before it. A secret's last key must
+//! not be taken for the first one after it.
+//!
+//! INVARIANT: nobody drives the machine through the recorder before the first frame is durable, or
+//! after recording has stopped.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead as _, Read as _},
+    time::Duration,
+};
+
+use capture::{event::Origin, input::Input, mark::Mark};
+use segment::end::EndReason;
+use tokio::{sync::mpsc, time::timeout};
+
+use super::relay::{self, Relay};
+use crate::{clock::BootTime, wire::Command};
+
+/// The parent has at most one mark under way for each of the connections that tell them.
+const COMMANDS_MAX: usize = 32;
+/// The longest command: a mark with its text fits several times over.
+const MAX_COMMAND_BYTES: u64 = 64 << 10;
+/// Input that waits to be recorded: a second of the fastest. Past it the driver waits, for input
+/// is never dropped.
+const INPUT_MAX: usize = 1024;
+/// How long a relay may take to tell its last. It does nothing else by then.
+const HANG_UP_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Something that happened beside the picture.
+pub(super) enum Told {
+    /// Recording is to stop.
+    Stop(StopCause),
+    /// A mark, and the command that brought it.
+    Mark {
+        /// What the answer names.
+        id: u64,
+        /// The mark.
+        mark: Mark,
+    },
+    /// Somebody did something to the machine.
+    Act(Act),
+    /// Who drove the machine through the recorder does so no more.
+    Left(Departure),
+}
+
+/// Who wants the recording to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StopCause {
+    /// The parent asks to close the session.
+    Asked(EndReason),
+    /// The parent is gone; whoever recovers the spool will close the session.
+    Orphaned,
+}
+
+/// What somebody did to the machine, and when its bytes arrived.
+#[derive(Debug)]
+pub(super) struct Act {
+    /// When its bytes arrived.
+    pub(super) received: BootTime,
+    /// Who says so.
+    pub(super) origin: Origin,
+    /// What was done.
+    pub(super) input: Input,
+}
+
+/// Why nobody drives the machine through the recorder any more.
+#[derive(Debug)]
+pub(super) struct Departure {
+    /// Why the session ends.
+    pub(super) reason: EndReason,
+    /// What happened, for the record, unless the driver just went.
+    pub(super) detail: Option<String>,
+}
+
+/// The receiving side, in the recording loop.
+pub(super) struct Inbox {
+    commands: mpsc::Receiver<Command>,
+    told: mpsc::Receiver<Told>,
+    /// A driver that waits for the first frame.
+    waiting: Option<relay::Waiting>,
+    /// A driver that drives.
+    relay: Option<Relay>,
+    /// Whether the first frame is durable. Before it there is nothing that marks could change.
+    started: bool,
+    held: VecDeque<(u64, Mark)>,
+}
+
+impl Inbox {
+    /// Listens to the parent, on a thread of its own since standard input cannot be polled, and
+    /// to whoever is given the sender.
+    pub(super) fn open() -> std::io::Result<(Self, mpsc::Sender<Told>)> {
+        let (command, commands) = mpsc::channel(COMMANDS_MAX);
+        std::thread::Builder::new()
+            .name("parent".to_owned())
+            .spawn(move || listen(&command))?;
+        let (tell, told) = mpsc::channel(INPUT_MAX);
+        let inbox = Self {
+            commands,
+            told,
+            waiting: None,
+            relay: None,
+            started: false,
+            held: VecDeque::new(),
+        };
+        Ok((inbox, tell))
+    }
+
+    /// A driver waits to be let through.
+    pub(super) fn admit(&mut self, driver: relay::Waiting) {
+        self.waiting = Some(driver);
+    }
+
+    /// The first frame is durable: lets the driver through, and the marks.
+    pub(super) fn start(&mut self) -> std::io::Result<()> {
+        self.started = true;
+        if let Some(waiting) = self.waiting.take() {
+            self.relay = Some(waiting.start()?);
+        }
+        Ok(())
+    }
+
+    /// The next that happens. Cancel-safe.
+    pub(super) async fn next(&mut self) -> Told {
+        loop {
+            while self.started
+                && let Some((id, mark)) = self.held.pop_front()
+            {
+                // What the driver has sent before goes first, so the mark takes the same way.
+                match &self.relay {
+                    Some(relay) if relay.pass(id, &mark) => {}
+                    _ => return Told::Mark { id, mark },
+                }
+            }
+            tokio::select! {
+                biased;
+                Some(told) = self.told.recv() => {
+                    if matches!(told, Told::Left(_)) {
+                        self.relay = None;
+                    }
+                    return told;
+                }
+                command = self.commands.recv() => match command {
+                    None => return Told::Stop(StopCause::Orphaned),
+                    Some(Command::Stop(reason)) => return Told::Stop(StopCause::Asked(reason)),
+                    Some(Command::Mark { id, mark }) => self.held.push_back((id, mark)),
+                },
+            }
+        }
+    }
+
+    /// Lets go of the driver. What it had done until then is told by [`last`](Self::last).
+    pub(super) fn hang_up(&mut self) {
+        self.waiting = None;
+        if let Some(relay) = &mut self.relay {
+            relay.hang_up();
+        }
+    }
+
+    /// What was done before [`hang_up`](Self::hang_up); `None` when that was all.
+    pub(super) async fn last(&mut self) -> Option<Act> {
+        loop {
+            let told = match &self.relay {
+                None => self.told.try_recv().ok()?,
+                Some(_) => timeout(HANG_UP_PATIENCE, self.told.recv()).await.ok()??,
+            };
+            match told {
+                Told::Act(act) => return Some(act),
+                Told::Left(_) => self.relay = None,
+                // The recording ends, and whoever told a mark will hear that it is not in force.
+                Told::Mark { .. } | Told::Stop(_) => {}
+            }
+        }
+    }
+}
+
+/// Passes on what the parent says until it is gone or says what no parent of ours would.
+fn listen(tell: &mpsc::Sender<Command>) {
+    let mut input = std::io::stdin().lock();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut input)
+            .take(MAX_COMMAND_BYTES)
+            .read_until(b'\n', &mut line);
+        let whole = read.is_ok() && line.ends_with(b"\n");
+        let Some(command) = whole.then(|| serde_json::from_slice(&line).ok()).flatten() else {
+            return;
+        };
+        if tell.blocking_send(command).is_err() {
+            return; // nobody listens any more: the session has ended
+        }
+    }
+}

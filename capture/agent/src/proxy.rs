@@ -1,0 +1,122 @@
+//! `proxy`: stands between a machine and its drivers. Each driver's connection is a session of its
+//! own, served by a child of its own; this process only accepts.
+
+use std::{io::Write as _, time::Duration};
+
+use anyhow::{Context as _, anyhow};
+use serde_json::json;
+use tokio::{net::TcpListener, task::JoinSet, time::sleep};
+
+use crate::{
+    cli,
+    exit::{Failure, Kind},
+    flush,
+    record::{Recorder, Setup, StopSignals},
+};
+
+/// Sessions recorded at once: their children take about 100 MB each. More drivers wait.
+const SESSIONS_MAX: usize = 16;
+/// A pause after a connection that could not be accepted, as when no file is left to open.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves drivers until a signal asks to stop, or `--once` the first of them has left.
+pub(crate) async fn proxy(options: cli::Proxy) -> Result<(), Failure> {
+    let usage = |error: anyhow::Error| Kind::Usage.because(error);
+    if options.record.session.is_some() {
+        return Err(usage(anyhow!(
+            "--session: each driver begins a session of its own"
+        )));
+    }
+    let listener = TcpListener::bind(options.listen).await;
+    let listener = listener.with_context(|| format!("--listen {}", options.listen));
+    let listener = listener.map_err(usage)?;
+    let setup = Setup::new(options.record).await?;
+    let stop = StopSignals::listen().map_err(|error| Kind::Internal.because(error))?;
+    announce(&listener, &setup).map_err(|error| Kind::Internal.because(error))?;
+    let recovery = flush::in_background(setup.places.clone(), setup.options.places.spool.clone());
+    let proxy = Proxy {
+        listener,
+        setup,
+        once: options.once,
+    };
+    let done = proxy.serve(stop).await;
+    recovery.abort();
+    done
+}
+
+struct Proxy {
+    listener: TcpListener,
+    setup: Setup,
+    once: bool,
+}
+
+impl Proxy {
+    async fn serve(self, mut stop: StopSignals) -> Result<(), Failure> {
+        if self.once {
+            let recorder = tokio::select! {
+                recorder = self.next_session() => recorder?,
+                () = stop.next() => return Ok(()),
+            };
+            return recorder.run().await;
+        }
+        let mut sessions = JoinSet::new();
+        loop {
+            tokio::select! {
+                // Each session hears of the signal by itself.
+                () = stop.next() => break,
+                recorder = self.next_session(), if sessions.len() < SESSIONS_MAX => {
+                    match recorder {
+                        Ok(recorder) => drop(sessions.spawn(recorder.run())),
+                        Err(failure) => tell(failure),
+                    }
+                }
+                Some(done) = sessions.join_next() => {
+                    if let Ok(Err(failure)) = done {
+                        tell(failure);
+                    }
+                }
+            }
+        }
+        let mut outcome = Ok(());
+        while let Some(done) = sessions.join_next().await {
+            outcome = done.unwrap_or(Ok(())).and(outcome);
+        }
+        outcome
+    }
+
+    /// Waits for the next driver and begins its session.
+    async fn next_session(&self) -> Result<Recorder, Failure> {
+        let internal = |error: std::io::Error| Kind::Internal.because(error);
+        let socket = loop {
+            match self.listener.accept().await {
+                Ok((socket, _)) => break socket,
+                Err(error) => {
+                    tracing::warn!(%error, "Drivers cannot connect");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        };
+        let socket = socket.into_std().map_err(internal)?;
+        self.setup.begin(Some(socket))
+    }
+}
+
+/// Tells where drivers are waited for: with port 0 only the system knows.
+fn announce(listener: &TcpListener, setup: &Setup) -> std::io::Result<()> {
+    let (address, source) = (listener.local_addr()?, &setup.options.source);
+    let mut out = std::io::stdout().lock();
+    // Whoever read it may be gone, which is no reason to stop.
+    let _ = if setup.options.json {
+        let event =
+            json!({ "event": "listening", "address": address, "source": source.to_string() });
+        writeln!(out, "{event}")
+    } else {
+        writeln!(out, "Waiting at {address} for drivers of {source}")
+    };
+    Ok(())
+}
+
+/// Tells the operator of a session that failed; the others go on.
+fn tell(failure: Failure) {
+    eprintln!("playhead-agent: {:#}", failure.into_cause());
+}

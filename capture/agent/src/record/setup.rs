@@ -1,0 +1,146 @@
+//! What the sessions of one command have in common, and how each of them begins.
+
+use std::{net::TcpStream, path::Path};
+
+use anyhow::Context as _;
+use capture::SessionId;
+use policy::Policy;
+
+use super::{
+    announce::Announcer,
+    courier::Courier,
+    marks,
+    recorder::{Progress, Recorder, StopSignals},
+    resume,
+};
+use crate::{
+    access::Access,
+    cli, clock,
+    delivery::Places,
+    exit::{Failure, Kind},
+    spool::{Claim, Folder},
+    wire::{Resume, Spec},
+};
+
+/// What sessions are recorded with.
+pub(crate) struct Setup {
+    /// What the command line says.
+    pub(crate) options: cli::Record,
+    /// Where recordings go.
+    pub(crate) places: Places,
+    /// How the source is opened.
+    access: Access,
+    /// The redaction policy's text.
+    policy: Option<String>,
+    marks: marks::Hub,
+}
+
+impl Setup {
+    /// Reads what the options name, opens store and catalogue, and listens for marks.
+    pub(crate) async fn new(options: cli::Record) -> Result<Self, Failure> {
+        let text = options.policy.as_deref().map(read_policy).transpose()?;
+        let (policy, text) = text.unzip();
+        let access = options.secret.read();
+        let access = access.map_err(|error| Kind::Usage.because(error))?;
+        let places = Places::open(&options.places).await?;
+        let marks = marks::Hub::new(&policy.unwrap_or_default());
+        listen_for_marks(&options, &marks).map_err(|error| Kind::Usage.because(error))?;
+        Ok(Self {
+            options,
+            places,
+            access,
+            policy: text,
+            marks,
+        })
+    }
+
+    /// A recorder of a new session, which `driver` drives.
+    pub(crate) fn begin(&self, driver: Option<TcpStream>) -> Result<Recorder, Failure> {
+        let unix_ms = u64::try_from(clock::wall().unix_ms()).unwrap_or(0);
+        let random = clock::random().map_err(|error| Kind::Internal.because(error))?;
+        let session = SessionId::new(unix_ms, random);
+        let claim = Folder::of(&self.options.places.spool, session)
+            .create()
+            .context("creating the spool folder; choose one with --spool");
+        let claim = claim.map_err(|error| Kind::Store.because(error))?;
+        self.recorder(session, claim, None, driver)
+    }
+
+    /// A recorder that goes on with `session`.
+    pub(super) async fn resume(&self, session: SessionId) -> Result<Recorder, Failure> {
+        let folder = Folder::of(&self.options.places.spool, session);
+        let resume = resume::resume(&self.places, &folder).await?;
+        let claim = folder
+            .claim()
+            .map_err(|error| Kind::Internal.because(error))?;
+        self.recorder(session, claim, Some(resume), None)
+    }
+
+    fn recorder(
+        &self,
+        session: SessionId,
+        claim: Claim,
+        resume: Option<Resume>,
+        driver: Option<TcpStream>,
+    ) -> Result<Recorder, Failure> {
+        let internal = |error: std::io::Error| Kind::Internal.because(error);
+        let options = &self.options;
+        let folder = Folder::of(&options.places.spool, session);
+        let (open, marks) = self.marks.join();
+        let spec = Spec {
+            session,
+            source: options.source.clone(),
+            access: self.access.clone(),
+            spool: std::path::absolute(folder.path()).map_err(internal)?,
+            context: options.context.clone().into(),
+            policy: self.policy.clone(),
+            fps_max: options.fps_max,
+            encoder: options.encoder,
+            give_up: options.give_up_after,
+            resume,
+            marks: open,
+            driven: driver.is_some(),
+        };
+        let announcer = Announcer::new(session, options.json);
+        Ok(Recorder {
+            courier: Courier::new(self.places.clone(), folder.clone(), announcer),
+            spec,
+            folder,
+            claim,
+            duration: options.duration,
+            ready_file: options.ready_file.clone(),
+            stop: StopSignals::listen().map_err(internal)?,
+            marks,
+            driver,
+            progress: Progress::default(),
+        })
+    }
+}
+
+fn listen_for_marks(options: &cli::Record, hub: &marks::Hub) -> anyhow::Result<()> {
+    if let Some(address) = &options.marks {
+        let token = match &options.marks_token_file {
+            Some(file) => {
+                let text = std::fs::read_to_string(file).context("reading --marks-token-file")?;
+                Some(text.lines().next().unwrap_or_default().to_owned())
+            }
+            None => std::env::var("PLAYHEAD_MARKS_TOKEN").ok(),
+        };
+        marks::listen(address, token.as_deref(), hub).context("--marks")?;
+    }
+    if let Some(socket) = &options.driver {
+        let address = marks::Address::Unix(socket.clone());
+        marks::listen(&address, None, hub).context("--driver")?;
+    }
+    Ok(())
+}
+
+fn read_policy(path: &Path) -> Result<(Policy, String), Failure> {
+    let refuse = |error: anyhow::Error| {
+        let what = format!("policy {} refused, so nothing is recorded", path.display());
+        Kind::Policy.because(error.context(what))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(error.into()))?;
+    let policy = Policy::parse(&text).map_err(|error| refuse(error.into()))?;
+    Ok((policy, text))
+}
