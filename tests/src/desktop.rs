@@ -60,6 +60,24 @@ impl Desktop {
         Ok(Self { server, display })
     }
 
+    /// Starts one of `size` px on the first free display, behind a password.
+    ///
+    /// # Errors
+    /// When no display is free or the server does not come up.
+    pub fn start_secured(folder: &Path, size: (u16, u16), password: &str) -> anyhow::Result<Self> {
+        let file = folder.join("passwd");
+        std::fs::write(&file, obfuscated(password)?)?;
+        let file = file.to_string_lossy();
+        let options = ["-SecurityTypes", "VncAuth", "-PasswordFile", &file];
+        Self::start_with(folder, free_display()?, size, &options)
+    }
+
+    /// Where its VNC server listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        rfb(self.display)
+    }
+
     /// What the recorder is given.
     #[must_use]
     pub fn url(&self) -> String {

@@ -144,6 +144,80 @@ impl Recorder {
     }
 }
 
+/// A running `playhead-agent proxy`.
+#[derive(Debug)]
+pub struct Proxy {
+    /// The parent process.
+    pub process: Process,
+    /// Where drivers connect.
+    pub address: SocketAddr,
+    said: PathBuf,
+}
+
+impl Proxy {
+    /// Stands before `url` and returns when drivers may connect.
+    ///
+    /// # Errors
+    /// When that does not happen.
+    pub fn start(home: &Home, url: &str, options: &[&str]) -> anyhow::Result<Self> {
+        let mut command = home.command("playhead-agent")?;
+        command
+            .args(["proxy", url, "--json", "--listen", "127.0.0.1:0"])
+            .args(options);
+        let mut process = Process::start("proxy", home.path(), &mut command)?;
+        let said = home.path().join("proxy.out");
+        let listening = || events(&said, "listening").ok()?.pop();
+        process.wait_until("the proxy's address", START, || listening().is_some())?;
+        let listening = listening().context("the proxy's address")?;
+        let address = listening["address"].as_str().context("no address")?;
+        Ok(Self {
+            process,
+            address: address.parse()?,
+            said,
+        })
+    }
+
+    /// What it has told by `--json` of this kind so far.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn events(&self, kind: &str) -> anyhow::Result<Vec<Value>> {
+        events(&self.said, kind)
+    }
+
+    /// Waits until it has told of this kind so many times.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn wait_for(&mut self, kind: &str, count: usize) -> anyhow::Result<Vec<Value>> {
+        let said = self.said.clone();
+        self.process.wait_until(kind, START, || {
+            events(&said, kind).is_ok_and(|told| count <= told.len())
+        })?;
+        self.events(kind)
+    }
+
+    /// Asks it to close, and checks that it does so cleanly.
+    ///
+    /// # Errors
+    /// When it does not, or not in time.
+    pub fn close(mut self) -> anyhow::Result<()> {
+        self.process.signal(Signal::TERM)?;
+        let status = self.process.wait(CLOSE)?;
+        ensure!(status.success(), "the proxy closed with {status}");
+        Ok(())
+    }
+}
+
+/// The JSON objects of this kind in a log of `--json` lines; the last may be half written.
+fn events(log: &Path, kind: &str) -> anyhow::Result<Vec<Value>> {
+    let text = std::fs::read_to_string(log)?;
+    let told = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    Ok(told.filter(|told: &Value| told["event"] == kind).collect())
+}
+
 /// A running `playhead serve`.
 #[derive(Debug)]
 pub struct Server {
@@ -219,13 +293,31 @@ impl Server {
         let listed = self.json("/api/v1/sessions")?;
         let sessions = listed["sessions"].as_array().context("no sessions")?;
         ensure!(sessions.len() == 1, "expected one session: {listed}");
-        let id = sessions[0]["id"].as_str().context("no id")?;
-        Ok(Session {
+        Ok(self.session(sessions[0]["id"].as_str().context("no id")?))
+    }
+
+    /// The session of that id.
+    #[must_use]
+    pub fn session(&self, id: &str) -> Session<'_> {
+        Session {
             server: self,
             path: format!("/api/v1/sessions/{id}"),
             id: id.to_owned(),
-        })
+        }
     }
+}
+
+/// Something that was recorded beside the picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// When, in ms since the session's start.
+    pub t: u64,
+    /// What it is.
+    pub kind: String,
+    /// Who says so.
+    pub origin: String,
+    /// What else there is to say.
+    pub data: Value,
 }
 
 /// A session as the API tells it.
@@ -275,6 +367,34 @@ impl Session<'_> {
     /// When there is no such part.
     pub fn json(&self, part: &str) -> anyhow::Result<Value> {
         self.server.json(&format!("{}{part}", self.path))
+    }
+
+    /// What was recorded beside the picture, of these kinds, in order.
+    ///
+    /// # Errors
+    /// When the API does not say, or says more than fits on a page.
+    pub fn recorded(&self, kinds: &str) -> anyhow::Result<Vec<Recorded>> {
+        let answer = self.json(&format!("/events?limit=1000&kinds={kinds}"))?;
+        ensure!(answer["next"].is_null(), "more than a page of {kinds}");
+        let columns = answer["columns"].as_array().context("no columns")?;
+        let column = |name: &str| columns.iter().position(|column| column == name);
+        let (t, kind) = (
+            column("t").context("no t")?,
+            column("kind").context("no kind")?,
+        );
+        let origin = column("origin").context("no origin")?;
+        let data = column("data").context("no data")?;
+        let rows = answer["rows"].as_array().context("no rows")?.iter();
+        let recorded = rows.map(|row| {
+            Some(Recorded {
+                t: row[t].as_u64()?,
+                kind: row[kind].as_str()?.to_owned(),
+                origin: row[origin].as_str()?.to_owned(),
+                data: row[data].clone(),
+            })
+        });
+        let recorded: Option<Vec<_>> = recorded.collect();
+        recorded.with_context(|| answer.to_string())
     }
 
     /// A part, whatever the answer is.

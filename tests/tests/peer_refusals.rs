@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Context as _, ensure};
-use pipeline_tests::desktop::{Desktop, free_display, obfuscated};
+use pipeline_tests::desktop::Desktop;
 use pipeline_tests::playhead::{Home, Server};
 use pipeline_tests::scene::Scene;
 
@@ -64,15 +64,7 @@ fn peer_a_recording_that_cannot_start_says_why() -> anyhow::Result<()> {
 #[test]
 fn peer_a_refused_password_is_told_apart() -> anyhow::Result<()> {
     let home = Home::new()?;
-    let passwords = home.path().join("passwd");
-    fs::write(&passwords, obfuscated("right")?)?;
-    let options = [
-        "-SecurityTypes",
-        "VncAuth",
-        "-PasswordFile",
-        &passwords.to_string_lossy(),
-    ];
-    let desktop = Desktop::start_with(home.path(), free_display()?, (320, 240), &options)?;
+    let desktop = Desktop::start_secured(home.path(), (320, 240), "right")?;
     let given = home.path().join("given");
     let password_file = given.to_string_lossy();
 

@@ -1,0 +1,339 @@
+//! Does the record hold what a driver did, and nothing of what it may not hold? A VNC client works
+//! on a real desktop through the recording proxy.
+
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use pipeline_tests::desktop::{Desktop, Painter};
+use pipeline_tests::driver::{Driver, keysym};
+use pipeline_tests::marks::Marks;
+use pipeline_tests::picture::Picture;
+use pipeline_tests::playhead::{Home, Proxy, Recorded, Server, Session};
+use serde_json::{Value, json};
+
+/// How far a recorded time may lie from when the driver sent.
+const LATE_MS: u64 = 20;
+const SIZE: (u16, u16) = (1280, 800);
+const SMALLER: (u16, u16) = (1024, 768);
+/// A policy under which all that is typed and pasted may be kept.
+const KEEP: &str = "[input]\nkeys = \"all\"\nclipboard = \"text\"\n";
+const INPUT: &str = "key,text_run,pointer,wheel,clipboard,mark";
+const TEXTS: [&str; 3] = ["ls -la | wc, Grüße", "Привет, мир", "😀 👍 ok"];
+const PASTED: &str = "Zażółć 😀";
+/// More than is kept as text.
+const LONG_BYTES: usize = 2 << 20;
+
+/// What a driver sent, and when.
+#[derive(Default)]
+struct Sent {
+    /// Texts, with when their first and last keys went down.
+    texts: Vec<(String, u64, u64)>,
+    clicks: Vec<((u16, u16), u64)>,
+    returns: Vec<u64>,
+}
+
+#[test]
+fn peer_what_a_driver_does_is_recorded_as_it_was_done() -> anyhow::Result<()> {
+    let home = Home::new()?;
+    let desktop = Desktop::start(home.path(), SIZE)?;
+    let policy = policy(&home, KEEP)?;
+    let proxy = Proxy::start(&home, &desktop.url(), &["--policy", &policy, "--once"])?;
+    let mut driver = Driver::connect(proxy.address, None)?;
+    driver.ignore_pictures()?;
+    let sent = work(&mut driver, &desktop)?;
+    drop(driver);
+    ended(proxy)?;
+
+    let server = Server::start(&home)?;
+    let session = server.only_session()?;
+    let recorded = session.recorded(INPUT)?;
+    ensure!(
+        recorded.iter().all(|event| event.origin == "wire"),
+        "the proxy saw all of it"
+    );
+    check_texts(&session, &recorded, &sent)?;
+    check_clicks(&session, &recorded, &sent)?;
+    check_wheel(&recorded)?;
+    check_clipboard(&recorded)
+}
+
+/// Types, clicks in marked corners at two sizes, turns the wheel and pastes.
+fn work(driver: &mut Driver, desktop: &Desktop) -> anyhow::Result<Sent> {
+    let mut sent = Sent::default();
+    for text in TEXTS {
+        let (first, last) = driver.text(text)?;
+        sent.texts.push((text.to_owned(), first, last));
+        sent.returns.push(driver.tap(keysym::RETURN)?);
+    }
+    for (width, height) in [SIZE, SMALLER] {
+        if (width, height) == SMALLER {
+            desktop.run("xrandr", &["--output", "VNC-0", "--mode", "1024x768"])?;
+        }
+        for at in [
+            (3, 3),
+            (width - 4, 3),
+            (3, height - 4),
+            (width - 4, height - 4),
+        ] {
+            sent.clicks.push((at, driver.click(at)?));
+        }
+    }
+    driver.wheel_down((100, 100), 3)?;
+    driver.paste_latin1(&vec![b'x'; LONG_BYTES])?;
+    driver.paste_unicode(PASTED)?;
+    driver.tap(keysym::RETURN)?;
+    Ok(sent)
+}
+
+fn check_texts(session: &Session<'_>, recorded: &[Recorded], sent: &Sent) -> anyhow::Result<()> {
+    let start_ms = session.start_ms()?;
+    let near = |t: u64, utc_ms: u64, what: &str| {
+        let off = (start_ms + t).abs_diff(utc_ms);
+        ensure!(off <= LATE_MS, "{what} is {off} ms off");
+        Ok(())
+    };
+    let runs: Vec<&Recorded> = of(recorded, "text_run").collect();
+    let texts: Vec<&Value> = runs.iter().map(|run| &run.data["text"]).collect();
+    ensure!(
+        texts == TEXTS.map(Value::from).iter().collect::<Vec<_>>(),
+        "{texts:?}"
+    );
+    for (run, (text, first, last)) in runs.iter().zip(&sent.texts) {
+        near(run.t, *first, &format!("the first key of {text:?}"))?;
+        let to = run.data["to"].as_u64().context("no end of the run")?;
+        near(to, *last, &format!("the last key of {text:?}"))?;
+    }
+    let typed: String = of(recorded, "key")
+        .filter(|key| key.data["down"] == true)
+        .filter_map(|key| key.data["name"].as_str())
+        .map(|name| if name == "Return" { "\n" } else { name })
+        .collect();
+    let expected: String = TEXTS.iter().map(|text| format!("{text}\n")).collect();
+    ensure!(typed.starts_with(&expected), "keys say {typed:?}");
+    let returns = of(recorded, "key").filter(|key| key.data["name"] == "Return");
+    let pressed = returns.filter(|key| key.data["down"] == true);
+    for (key, utc_ms) in pressed.zip(&sent.returns) {
+        near(key.t, *utc_ms, "Return")?;
+    }
+    Ok(())
+}
+
+fn check_clicks(session: &Session<'_>, recorded: &[Recorded], sent: &Sent) -> anyhow::Result<()> {
+    let start_ms = session.start_ms()?;
+    let down = of(recorded, "pointer").filter(|event| event.data["action"] == "down");
+    let clicks: Vec<&Recorded> = down.collect();
+    ensure!(clicks.len() == sent.clicks.len(), "{clicks:?}");
+    for (click, ((x, y), utc_ms)) in clicks.iter().zip(&sent.clicks) {
+        ensure!(
+            click.data["at"] == json!([x, y]),
+            "{click:?} is not at {x},{y}"
+        );
+        ensure!(click.data["button"] == "left", "{click:?}");
+        let off = (start_ms + click.t).abs_diff(*utc_ms);
+        ensure!(off <= LATE_MS, "a click is {off} ms off");
+    }
+    Ok(())
+}
+
+fn check_wheel(recorded: &[Recorded]) -> anyhow::Result<()> {
+    let turned: i64 = of(recorded, "wheel")
+        .filter_map(|wheel| wheel.data["dy"].as_i64())
+        .sum();
+    ensure!(turned == 3, "the wheel turned {turned} steps");
+    Ok(())
+}
+
+fn check_clipboard(recorded: &[Recorded]) -> anyhow::Result<()> {
+    let to_machine = |event: &&Recorded| event.data["direction"] == "to-machine";
+    let pasted: Vec<&Recorded> = of(recorded, "clipboard").filter(to_machine).collect();
+    let [long, short] = pasted[..] else {
+        anyhow::bail!("pasted twice, recorded {pasted:?}");
+    };
+    ensure!(long.data["bytes"] == LONG_BYTES, "{:?}", long.data["bytes"]);
+    ensure!(long.data["sha256"].is_string() && long.data["text"].is_null());
+    ensure!(short.data["text"] == PASTED, "{short:?}");
+    Ok(())
+}
+
+#[test]
+fn peer_a_password_typed_without_a_policy_is_nowhere() -> anyhow::Result<()> {
+    const PASSWORD: &str = "Tr0ub4dor-horse";
+    let home = Home::new()?;
+    let desktop = Desktop::start(home.path(), (640, 480))?;
+    let mut proxy = Proxy::start(&home, &desktop.url(), &["--once"])?;
+    let mut driver = Driver::connect(proxy.address, None)?;
+    driver.ignore_pictures()?;
+    driver.text(PASSWORD)?;
+    driver.tap(keysym::RETURN)?;
+    driver.paste_latin1(PASSWORD.as_bytes())?;
+    driver.paste_unicode(PASSWORD)?;
+    driver.tap(keysym::TAB)?;
+    // The spool still holds everything.
+    proxy.wait_for("started", 1)?;
+    check_nowhere(&home, PASSWORD)?;
+    drop(driver);
+    ended(proxy)?;
+
+    let unpacked = check_nowhere(&home, PASSWORD)?;
+    ensure!(unpacked > 0, "the check is blind: nothing was packed");
+    let server = Server::start(&home)?;
+    let session = server.only_session()?;
+    let recorded = session.recorded(INPUT)?;
+    let keys = of(&recorded, "key").filter(|key| key.data["down"] == true);
+    let names: Vec<&str> = keys.filter_map(|key| key.data["name"].as_str()).collect();
+    let mut expected = vec!["•"; PASSWORD.len()];
+    expected.extend(["Return", "Tab"]);
+    ensure!(names == expected, "{names:?}");
+    ensure!(
+        of(&recorded, "clipboard").all(|paste| paste.data["text"].is_null()),
+        "{recorded:?}"
+    );
+    ensure!(of(&recorded, "clipboard").count() == 2, "{recorded:?}");
+    Ok(())
+}
+
+#[test]
+fn peer_a_secret_leaves_no_trace_and_no_length() -> anyhow::Result<()> {
+    let short = secret("hunter2")?;
+    let long = secret("correct horse battery staple, Пароль")?;
+    ensure!(short == long, "{short:#?}\n{long:#?}");
+    ensure!(
+        short
+            .iter()
+            .any(|(kind, data)| kind == "text_run" && data["text"] == "after"),
+        "recording went on: {short:?}"
+    );
+    Ok(())
+}
+
+/// Enters `secret` between marks, and gives back what was recorded beside the picture.
+fn secret(secret: &str) -> anyhow::Result<Vec<(String, Value)>> {
+    let home = Home::new()?;
+    let desktop = Desktop::start(home.path(), (640, 480))?;
+    let _painter = Painter::start(home.path(), &desktop, &["--seconds", "600"])?;
+    let masks = "[[mask]]\nname = \"secret\"\nrect = \"full\"\n\
+        from_mark = \"secret.begin\"\nto_mark = \"secret.end\"\n";
+    let policy = policy(&home, &format!("{KEEP}{masks}"))?;
+    let socket = home.path().join("driver");
+    let options = [
+        "--once",
+        "--policy",
+        &policy,
+        "--driver",
+        &socket.to_string_lossy(),
+    ];
+    let proxy = Proxy::start(&home, &desktop.url(), &options)?;
+    let mut driver = Driver::connect(proxy.address, None)?;
+    driver.ignore_pictures()?;
+    let mut marks = Marks::at_socket(&socket)?;
+
+    driver.text("before")?;
+    let begin = in_force(&marks.tell("secret.begin")?)?;
+    driver.text(secret)?;
+    driver.paste_unicode(secret)?;
+    // The end is told while the last keys are still on their way.
+    let end = in_force(&marks.tell("secret.end")?)?;
+    driver.text("after")?;
+    driver.tap(keysym::RETURN)?;
+    drop(driver);
+    ended(proxy)?;
+
+    check_nowhere(&home, secret)?;
+    let server = Server::start(&home)?;
+    let session = server.only_session()?;
+    for t in [begin, (begin + end) / 2, end - 1] {
+        let frame = Picture::of(&session.get(&format!("/frame?format=png&t={t}"))?)?;
+        ensure!(frame.code().is_err(), "the picture at {t} ms is not masked");
+    }
+    let after = Picture::of(&session.get(&format!("/frame?format=png&t={end}"))?)?;
+    after.code().context("the picture after the end")?;
+    let recorded = session.recorded("key,text_run,clipboard,mark")?;
+    let untimed = recorded.into_iter().map(|event| {
+        let mut data = event.data;
+        if let Some(data) = data.as_object_mut() {
+            data.remove("to");
+        }
+        (event.kind, data)
+    });
+    Ok(untimed.collect())
+}
+
+/// When a mark came into force, in ms since the session's start.
+fn in_force(answer: &Value) -> anyhow::Result<u64> {
+    ensure!(answer["ok"] == true, "{answer}");
+    answer["t"].as_u64().context("no time")
+}
+
+fn of<'a>(recorded: &'a [Recorded], kind: &'a str) -> impl Iterator<Item = &'a Recorded> {
+    recorded.iter().filter(move |event| event.kind == kind)
+}
+
+/// Waits for the end of the one session.
+fn ended(mut proxy: Proxy) -> anyhow::Result<()> {
+    let ended = proxy.wait_for("ended", 1)?;
+    ensure!(ended[0]["reason"] == "driver-left", "{ended:?}");
+    let status = proxy.process.wait(std::time::Duration::from_secs(30))?;
+    ensure!(status.success(), "the proxy ended with {status}");
+    Ok(())
+}
+
+/// Writes a policy and gives back its path.
+fn policy(home: &Home, text: &str) -> anyhow::Result<String> {
+    let file = home.path().join("policy.toml");
+    std::fs::write(&file, text)?;
+    Ok(file.to_string_lossy().into_owned())
+}
+
+/// Looks for `secret` in every byte below `home`, and in what lies packed there. Gives back how much
+/// was packed.
+fn check_nowhere(home: &Home, secret: &str) -> anyhow::Result<usize> {
+    let mut files = vec![];
+    let mut folders = vec![home.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            let to = if path.is_dir() {
+                &mut folders
+            } else {
+                &mut files
+            };
+            to.push(path);
+        }
+    }
+    let mut unpacked = 0;
+    for file in files {
+        // The spool may have sent and removed it meanwhile.
+        let Ok(bytes) = std::fs::read(&file) else {
+            continue;
+        };
+        check_bytes(&file, &bytes, secret)?;
+        for packed in packed(&bytes) {
+            unpacked += 1;
+            check_bytes(&file, &packed, secret)?;
+        }
+    }
+    Ok(unpacked)
+}
+
+fn check_bytes(file: &Path, bytes: &[u8], secret: &str) -> anyhow::Result<()> {
+    let found = bytes
+        .windows(secret.len())
+        .any(|part| part == secret.as_bytes());
+    ensure!(!found, "{} holds the secret", file.display());
+    Ok(())
+}
+
+/// What lies in zstd frames in `bytes`.
+fn packed(bytes: &[u8]) -> Vec<Vec<u8>> {
+    const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    let frames = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(&MAGIC));
+    let unpack = |at: usize| {
+        let mut content = Vec::new();
+        let mut frame = zstd::stream::read::Decoder::new(&bytes[at..])
+            .ok()?
+            .single_frame();
+        std::io::Read::read_to_end(&mut frame, &mut content).ok()?;
+        Some(content)
+    };
+    frames.filter_map(unpack).collect()
+}
