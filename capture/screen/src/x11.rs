@@ -35,6 +35,14 @@ use self::{
     record::Seen,
 };
 
+/// Checks that `display` is a name that an X11 display can have.
+///
+/// # Errors
+/// When it is none.
+pub fn check_name(display: &str) -> Result<(), ObserverError> {
+    line::parse(display).map(drop)
+}
+
 /// What an observer tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {

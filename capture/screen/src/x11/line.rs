@@ -12,7 +12,10 @@ use x11rb::{
     connection::Connection as _,
     errors::{ConnectionError, ReplyError},
     protocol::xproto::{ConnectionExt as _, GE_GENERIC_EVENT},
-    reexports::x11rb_protocol::{parse_display::parse_display, xauth::get_auth},
+    reexports::x11rb_protocol::{
+        parse_display::{ParsedDisplay, parse_display},
+        xauth::get_auth,
+    },
     rust_connection::{DefaultStream, PollMode, RustConnection, Stream},
     utils::RawFdContainer,
 };
@@ -34,14 +37,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// has something to say to some client; motion over an empty desktop would else wait, and be late.
 const NUDGE_EVERY: Duration = Duration::from_millis(20);
 
+/// Reads a display's name.
+pub(super) fn parse(display: &str) -> Result<ParsedDisplay, ObserverError> {
+    let shown = || display.chars().take(256).collect();
+    parse_display(Some(display)).map_err(|_| ObserverError::Name { display: shown() })
+}
+
 /// Connects to `display`.
 pub(super) fn connect(
     display: &str,
     line: impl FnOnce(DefaultStream) -> Line,
 ) -> Result<Connection, ObserverError> {
-    let name = || display.chars().take(256).collect();
-    let parsed =
-        parse_display(Some(display)).map_err(|_| ObserverError::Name { display: name() })?;
+    let parsed = parse(display)?;
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
     for address in parsed.connect_instruction() {
         match DefaultStream::connect(&address) {
@@ -61,8 +68,10 @@ pub(super) fn connect(
             Err(error) => last = error,
         }
     }
-    let (display, source) = (name(), last);
-    Err(ObserverError::Unreachable { display, source })
+    Err(ObserverError::Unreachable {
+        display: display.to_owned(),
+        source: last,
+    })
 }
 
 /// Asks for anything, which makes the server hand out what it has for anyone.
