@@ -21,4 +21,5 @@ pub mod process;
 pub mod rfb;
 pub mod scene;
 pub mod schedule;
+pub mod secrets;
 pub mod truth;

@@ -69,6 +69,16 @@ impl Home {
         Ok(self.command("playhead-agent")?.args(arguments).output()?)
     }
 
+    /// Writes a policy and gives back its path.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn policy(&self, text: &str) -> anyhow::Result<String> {
+        let file = self.path().join("policy.toml");
+        std::fs::write(&file, text)?;
+        Ok(file.to_string_lossy().into_owned())
+    }
+
     /// All files in the store whose path ends so, in order of their keys.
     ///
     /// # Errors
@@ -96,6 +106,7 @@ impl Home {
 pub struct Recorder {
     /// The parent process.
     pub process: Process,
+    said: PathBuf,
 }
 
 impl Recorder {
@@ -121,7 +132,16 @@ impl Recorder {
     pub fn watch(home: &Home, ready: &Path, command: &mut Command) -> anyhow::Result<Self> {
         let mut process = Process::start("recorder", home.path(), command)?;
         process.wait_until("the first durable frame", START, || ready.exists())?;
-        Ok(Self { process })
+        let said = home.path().join("recorder.out");
+        Ok(Self { process, said })
+    }
+
+    /// What it has told by `--json` of this kind so far.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn events(&self, kind: &str) -> anyhow::Result<Vec<Value>> {
+        events(&self.said, kind)
     }
 
     /// Waits until it closes by itself.

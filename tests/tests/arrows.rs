@@ -21,6 +21,7 @@ const MAY_KNOW: [(&str, &[&str]); 11] = [
         "capture-agent",
         &[
             "capture",
+            "capture-screen",
             "capture-vnc",
             "encoder",
             "index",

@@ -1,14 +1,13 @@
 //! Does the record hold what a driver did, and nothing of what it may not hold? A VNC client works
 //! on a real desktop through the recording proxy.
 
-use std::path::Path;
-
 use anyhow::{Context as _, ensure};
 use pipeline_tests::desktop::{Desktop, Painter};
 use pipeline_tests::driver::{Driver, keysym};
 use pipeline_tests::marks::Marks;
 use pipeline_tests::picture::Picture;
 use pipeline_tests::playhead::{Home, Proxy, Recorded, Server, Session};
+use pipeline_tests::secrets::check_nowhere;
 use serde_json::{Value, json};
 
 /// How far a recorded time may lie from when the driver sent.
@@ -36,7 +35,7 @@ struct Sent {
 fn peer_what_a_driver_does_is_recorded_as_it_was_done() -> anyhow::Result<()> {
     let home = Home::new()?;
     let desktop = Desktop::start(home.path(), SIZE)?;
-    let policy = policy(&home, KEEP)?;
+    let policy = home.policy(KEEP)?;
     let proxy = Proxy::start(&home, &desktop.url(), &["--policy", &policy, "--once"])?;
     let mut driver = Driver::connect(proxy.address, None)?;
     driver.ignore_pictures()?;
@@ -213,7 +212,7 @@ fn secret(secret: &str) -> anyhow::Result<Vec<(String, Value)>> {
     let _painter = Painter::start(home.path(), &desktop, &["--seconds", "600"])?;
     let masks = "[[mask]]\nname = \"secret\"\nrect = \"full\"\n\
         from_mark = \"secret.begin\"\nto_mark = \"secret.end\"\n";
-    let policy = policy(&home, &format!("{KEEP}{masks}"))?;
+    let policy = home.policy(&format!("{KEEP}{masks}"))?;
     let socket = home.path().join("driver");
     let options = [
         "--once",
@@ -275,65 +274,4 @@ fn ended(mut proxy: Proxy) -> anyhow::Result<()> {
     let status = proxy.process.wait(std::time::Duration::from_secs(30))?;
     ensure!(status.success(), "the proxy ended with {status}");
     Ok(())
-}
-
-/// Writes a policy and gives back its path.
-fn policy(home: &Home, text: &str) -> anyhow::Result<String> {
-    let file = home.path().join("policy.toml");
-    std::fs::write(&file, text)?;
-    Ok(file.to_string_lossy().into_owned())
-}
-
-/// Looks for `secret` in every byte below `home`, and in what lies packed there. Gives back how much
-/// was packed.
-fn check_nowhere(home: &Home, secret: &str) -> anyhow::Result<usize> {
-    let mut files = vec![];
-    let mut folders = vec![home.path().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            let to = if path.is_dir() {
-                &mut folders
-            } else {
-                &mut files
-            };
-            to.push(path);
-        }
-    }
-    let mut unpacked = 0;
-    for file in files {
-        // The spool may have sent and removed it meanwhile.
-        let Ok(bytes) = std::fs::read(&file) else {
-            continue;
-        };
-        check_bytes(&file, &bytes, secret)?;
-        for packed in packed(&bytes) {
-            unpacked += 1;
-            check_bytes(&file, &packed, secret)?;
-        }
-    }
-    Ok(unpacked)
-}
-
-fn check_bytes(file: &Path, bytes: &[u8], secret: &str) -> anyhow::Result<()> {
-    let found = bytes
-        .windows(secret.len())
-        .any(|part| part == secret.as_bytes());
-    ensure!(!found, "{} holds the secret", file.display());
-    Ok(())
-}
-
-/// What lies in zstd frames in `bytes`.
-fn packed(bytes: &[u8]) -> Vec<Vec<u8>> {
-    const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-    let frames = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(&MAGIC));
-    let unpack = |at: usize| {
-        let mut content = Vec::new();
-        let mut frame = zstd::stream::read::Decoder::new(&bytes[at..])
-            .ok()?
-            .single_frame();
-        std::io::Read::read_to_end(&mut frame, &mut content).ok()?;
-        Some(content)
-    };
-    frames.filter_map(unpack).collect()
 }

@@ -3,6 +3,7 @@
 
 mod connection;
 mod drive;
+mod guest;
 mod health;
 mod inbox;
 mod isolate;
@@ -11,6 +12,7 @@ mod recording;
 mod relay;
 mod reports;
 mod transport;
+mod unseen;
 
 use std::{
     io::{BufRead as _, Read as _},
@@ -27,6 +29,7 @@ use segment::end::EndReason;
 use self::{
     connection::Connection,
     drive::Outcome,
+    guest::Guest,
     inbox::{Inbox, StopCause, Told},
     recording::Recording,
     reports::Reports,
@@ -66,10 +69,21 @@ pub(crate) fn run() -> anyhow::Result<()> {
             driver: inherited_driver().context("taking over the driver's connection")?,
             source: spec.source.clone(),
             access: spec.access.clone(),
-            tell,
+            tell: tell.clone(),
         });
     }
     confine(&spec).inspect_err(|error| reports.send(&Report::failed(error)))?;
+    if let Some(input) = &spec.input {
+        let observer = guest::observe(input);
+        // A session that is taken up again has begun, and its picture does not depend on this.
+        if let (Err(error), None) = (&observer, &spec.resume) {
+            let detail = format!("--input {input}: {error}");
+            let refusal = guest::refusal(error);
+            reports.send(&Report::Refused { refusal, detail });
+            return Ok(());
+        }
+        inbox.watch(Guest::start(input.clone(), observer, tell)?);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -182,6 +196,11 @@ async fn meanwhile<T>(
                 recording.act(&act)?;
                 continue;
             }
+            Told::Guest { lost } => {
+                recording.guest(lost)?;
+                continue;
+            }
+            Told::Fence(_) => continue, // the inbox keeps them
         };
         return Ok(Err((cause, hang_up(recording, inbox).await?)));
     }

@@ -15,6 +15,7 @@ use segment::Sha256;
 use crate::{
     access::{self, Access, Trust},
     duration, home,
+    input::InputSource,
     record::marks,
     source::{Source, SourceUrlError},
 };
@@ -166,6 +167,15 @@ pub(crate) struct Record {
         default_value = "10m"
     )]
     pub(crate) give_up_after: duration::GiveUp,
+    /// Record what is done on this X11 display, beside what the source tells: x11:DISPLAY, such as
+    /// x11::0
+    ///
+    /// It is what programs such as xdotool do inside the machine, and a claim of the machine.
+    /// XAUTHORITY names the file with the display's cookie. When it cannot be observed from the
+    /// start, nothing is recorded: exit code 2 for a name that is none, 3 when the display refuses
+    /// access, 4 otherwise. A display that is lost later is tried again.
+    #[arg(long, env = "PLAYHEAD_INPUT", value_name = "x11:DISPLAY")]
+    pub(crate) input: Option<InputSource>,
     /// Take marks at this TCP address, behind a token, or at unix:PATH
     #[arg(long, env = "PLAYHEAD_MARKS", value_name = "ADDR")]
     pub(crate) marks: Option<marks::Address>,

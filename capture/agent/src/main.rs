@@ -15,6 +15,7 @@ mod duration;
 mod exit;
 mod flush;
 mod home;
+mod input;
 mod proxy;
 mod record;
 mod source;

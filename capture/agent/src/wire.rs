@@ -14,7 +14,7 @@ use policy::Marks;
 use segment::end::EndReason;
 use serde::{Deserialize, Serialize};
 
-use crate::{access::Access, duration::GiveUp, source::Source, spool::Epoch};
+use crate::{access::Access, duration::GiveUp, input::InputSource, source::Source, spool::Epoch};
 
 /// What the child is to do: the first line on its input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,6 +39,8 @@ pub(crate) struct Spec {
     pub(crate) give_up: GiveUp,
     /// Where this run takes a session up again; `None` begins one.
     pub(crate) resume: Option<Resume>,
+    /// Where input is seen beside the source.
+    pub(crate) input: Option<InputSource>,
     /// The marks that are open when a session begins.
     pub(crate) marks: Marks,
     /// Whether [`DRIVER_FD`] is the connection of somebody who drives the machine.
@@ -122,7 +124,7 @@ pub(crate) enum Report {
         /// Since when.
         t: MediaTime,
     },
-    /// The first connection failed; nothing was recorded.
+    /// A first connection, to the source or to where input is seen, failed; nothing was recorded.
     Refused {
         /// Why.
         refusal: Refusal,

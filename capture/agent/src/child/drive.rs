@@ -87,6 +87,8 @@ pub(super) async fn drive(
                     connection.session.request_proof(now.ms());
                 }
                 Told::Act(act) => recording.act(&act)?,
+                Told::Guest { lost } => recording.guest(lost)?,
+                Told::Fence(_) => {} // the inbox keeps them
             },
             received = connection.receive() => match received {
                 Ok(received) => {

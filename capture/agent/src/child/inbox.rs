@@ -17,7 +17,10 @@ use capture::{event::Origin, input::Input, mark::Mark};
 use segment::end::EndReason;
 use tokio::{sync::mpsc, time::timeout};
 
-use super::relay::{self, Relay};
+use super::{
+    guest::Guest,
+    relay::{self, Relay},
+};
 use crate::{clock::BootTime, wire::Command};
 
 /// The parent has at most one mark under way for each of the connections that tell them.
@@ -45,6 +48,13 @@ pub(super) enum Told {
     Act(Act),
     /// Who drove the machine through the recorder does so no more.
     Left(Departure),
+    /// The display on which input is seen is lost, or observed again.
+    Guest {
+        /// Why it is lost; `None` when it is back.
+        lost: Option<String>,
+    },
+    /// All that was done on that display before this fence was raised has been told.
+    Fence(u64),
 }
 
 /// Who wants the recording to stop.
@@ -87,6 +97,12 @@ pub(super) struct Inbox {
     /// Whether the first frame is durable. Before it there is nothing that marks could change.
     started: bool,
     held: VecDeque<(u64, Mark)>,
+    /// A display on which input is seen.
+    guest: Option<Guest>,
+    /// Marks before which everything has been told.
+    due: VecDeque<(u64, Mark)>,
+    /// The fence behind which nothing more is wanted from the display.
+    last_fence: Option<u64>,
 }
 
 impl Inbox {
@@ -105,6 +121,9 @@ impl Inbox {
             relay: None,
             started: false,
             held: VecDeque::new(),
+            guest: None,
+            due: VecDeque::new(),
+            last_fence: None,
         };
         Ok((inbox, tell))
     }
@@ -112,6 +131,11 @@ impl Inbox {
     /// A driver waits to be let through.
     pub(super) fn admit(&mut self, driver: relay::Waiting) {
         self.waiting = Some(driver);
+    }
+
+    /// Input is seen on the machine's own display.
+    pub(super) fn watch(&mut self, guest: Guest) {
+        self.guest = Some(guest);
     }
 
     /// The first frame is durable: lets the driver through, and the marks.
@@ -132,17 +156,27 @@ impl Inbox {
                 // What the driver has sent before goes first, so the mark takes the same way.
                 match &self.relay {
                     Some(relay) if relay.pass(id, &mark) => {}
-                    _ => return Told::Mark { id, mark },
+                    _ => self.put_behind_guest((id, mark)),
                 }
+            }
+            if let Some((id, mark)) = self.due.pop_front() {
+                return Told::Mark { id, mark };
             }
             tokio::select! {
                 biased;
-                Some(told) = self.told.recv() => {
-                    if matches!(told, Told::Left(_)) {
-                        self.relay = None;
+                Some(told) = self.told.recv() => match told {
+                    Told::Mark { id, mark } => self.put_behind_guest((id, mark)),
+                    Told::Fence(number) => self.release(number),
+                    Told::Guest { lost: Some(_) } => {
+                        self.release(u64::MAX);
+                        return told;
                     }
-                    return told;
-                }
+                    Told::Left(_) => {
+                        self.relay = None;
+                        return told;
+                    }
+                    Told::Act(_) | Told::Guest { .. } | Told::Stop(_) => return told,
+                },
                 command = self.commands.recv() => match command {
                     None => return Told::Stop(StopCause::Orphaned),
                     Some(Command::Stop(reason)) => return Told::Stop(StopCause::Asked(reason)),
@@ -152,24 +186,46 @@ impl Inbox {
         }
     }
 
-    /// Lets go of the driver. What it had done until then is told by [`last`](Self::last).
+    /// What was done on the display before `mark` goes first.
+    fn put_behind_guest(&mut self, mark: (u64, Mark)) {
+        let due = match &mut self.guest {
+            Some(guest) => guest.hold(mark),
+            None => Some(mark),
+        };
+        self.due.extend(due);
+    }
+
+    /// Marks up to fence `number` wait for nothing more.
+    fn release(&mut self, number: u64) {
+        if let Some(guest) = &mut self.guest {
+            self.due.extend(guest.passed(number));
+        }
+    }
+
+    /// Lets go of the driver. What was done until then is told by [`last`](Self::last).
     pub(super) fn hang_up(&mut self) {
         self.waiting = None;
         if let Some(relay) = &mut self.relay {
             relay.hang_up();
         }
+        self.last_fence = self.guest.as_mut().and_then(Guest::raise);
     }
 
     /// What was done before [`hang_up`](Self::hang_up); `None` when that was all.
     pub(super) async fn last(&mut self) -> Option<Act> {
         loop {
-            let told = match &self.relay {
-                None => self.told.try_recv().ok()?,
-                Some(_) => timeout(HANG_UP_PATIENCE, self.told.recv()).await.ok()??,
+            let told = if self.relay.is_none() && self.last_fence.is_none() {
+                self.told.try_recv().ok()?
+            } else {
+                timeout(HANG_UP_PATIENCE, self.told.recv()).await.ok()??
             };
             match told {
                 Told::Act(act) => return Some(act),
                 Told::Left(_) => self.relay = None,
+                Told::Fence(number) => {
+                    self.last_fence = self.last_fence.filter(|last| number < *last);
+                }
+                Told::Guest { .. } => self.last_fence = None,
                 // The recording ends, and whoever told a mark will hear that it is not in force.
                 Told::Mark { .. } | Told::Stop(_) => {}
             }

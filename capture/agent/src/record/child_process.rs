@@ -50,6 +50,12 @@ impl ChildProcess {
                 command.env(&name, value);
             }
         }
+        // The cookies of displays are for their input alone.
+        if spec.input.is_some()
+            && let Some(cookies) = std::env::var_os("XAUTHORITY")
+        {
+            command.env("XAUTHORITY", cookies);
+        }
         // Ctrl-C reaches the whole foreground group; the parent alone decides when to stop.
         command.process_group(0);
         if let Some(driver) = driver {

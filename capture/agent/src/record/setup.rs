@@ -98,6 +98,7 @@ impl Setup {
             encoder: options.encoder,
             give_up: options.give_up_after,
             resume,
+            input: options.input.clone(),
             marks: open,
             driven: driver.is_some(),
         };

@@ -18,6 +18,7 @@ use crate::{
     child::{
         health::State,
         inbox::{Act, Departure, StopCause},
+        unseen::Witnesses,
     },
     clock::{self, BootTime},
     spool::Folder,
@@ -27,6 +28,8 @@ use crate::{
 /// Decides what is kept, and knows which marks still have to be answered.
 pub(super) struct Beside {
     keeper: Keeper,
+    /// Where both the wire and the machine's display tell of input.
+    witnesses: Option<Witnesses>,
     /// What the keeper has just put out; empty between calls.
     events: Vec<Event>,
     /// Marks that are in force and not yet durable, oldest first.
@@ -63,6 +66,7 @@ impl Beside {
         };
         Ok(Self {
             keeper: Keeper::new(policy, key, marks),
+            witnesses: (spec.driven && spec.input.is_some()).then(Witnesses::default),
             events: Vec::new(),
             unanswered: VecDeque::new(),
             marks_given: 0,
@@ -110,7 +114,26 @@ impl Recording<'_> {
         let t = film.clock.at(act.received);
         let Beside { keeper, events, .. } = &mut self.beside;
         keeper.input(t, act.origin, &act.input, events);
-        self.write()
+        // That there were keys at all is not told of a secret.
+        let suppressed = keeper.suppressed();
+        let unseen = self.beside.witnesses.as_mut();
+        match unseen.and_then(|witnesses| witnesses.act(act)) {
+            Some(unseen) if !suppressed => self.note(act.received, "input-unseen", unseen.text()),
+            _ => self.write(),
+        }
+    }
+
+    /// The display on which input is seen is lost, for this reason, or observed again.
+    pub(in crate::child) fn guest(&mut self, lost: Option<String>) -> anyhow::Result<()> {
+        let now = BootTime::now();
+        let Some(detail) = lost else {
+            return self.note(now, "input-back", "display is observed again");
+        };
+        if let Some(film) = &self.film {
+            let Beside { keeper, events, .. } = &mut self.beside;
+            keeper.close(film.clock.at(now), Origin::Guest, events);
+        }
+        self.note(now, "input-lost", &detail)
     }
 
     /// Records what the machine has put on its clipboard.
@@ -181,6 +204,19 @@ impl Recording<'_> {
         let Beside { keeper, events, .. } = &mut self.beside;
         for origin in [Origin::Wire, Origin::Guest] {
             keeper.close(t, origin, events);
+        }
+        self.write()
+    }
+
+    /// Tells something about how input is seen.
+    fn note(&mut self, at: BootTime, state: &str, detail: &str) -> anyhow::Result<()> {
+        if let Some(film) = &self.film {
+            let event = Event::health(film.clock.at(at), state, detail);
+            self.beside.events.push(event);
+            self.reports.send(&Report::Health {
+                state: state.to_owned(),
+                detail: detail.to_owned(),
+            });
         }
         self.write()
     }
