@@ -18,8 +18,9 @@ coverage='-Cpasses=sancov-module -Ccodegen-units=1 -Cllvm-args=-sanitizer-covera
 for option in inline-8bit-counters pc-table trace-compares; do
     coverage+=" -Cllvm-args=-sanitizer-coverage-$option"
 done
-RUSTFLAGS=$coverage cargo build --profile ci --locked -p pipeline-fuzz --features libfuzzer --bins \
-    --target "$host" --target-dir target/fuzz
+# Apple's sign-in computes with numbers of a thousand bytes: unoptimised, that would be all it does.
+RUSTFLAGS=$coverage cargo build --config profile.ci.package.num-bigint.opt-level=3 --profile ci --locked \
+    -p pipeline-fuzz --features libfuzzer --bins --target "$host" --target-dir target/fuzz
 
 fuzz() { # TARGET
     local kept=tests/fuzz/corpus/$1 found=tests/fuzz/findings/$1 grown=target/fuzz/corpus/$1
