@@ -1,6 +1,7 @@
 //! The child: decodes, masks, encodes and spools one recorded machine. It is the only process that
 //! reads the machine's bytes, and it holds no credentials but the machine's own.
 
+mod clients;
 mod connection;
 mod drive;
 mod guest;
@@ -8,6 +9,7 @@ mod health;
 mod inbox;
 mod isolate;
 mod media_clock;
+mod probe;
 mod recording;
 mod relay;
 mod reports;
@@ -16,63 +18,96 @@ mod unseen;
 
 use std::{
     io::{BufRead as _, Read as _},
-    os::fd::{FromRawFd as _, OwnedFd},
+    os::fd::{FromRawFd as _, OwnedFd, RawFd},
     time::Duration,
 };
 
 use anyhow::Context as _;
-use capture::{Framebuffer, Size, source::SourceEvent};
+use capture::{Framebuffer, GapReason, Size, event::Origin};
 use encoder::h264;
 use rustix::io::FdFlags;
 use segment::end::EndReason;
 
+pub(crate) use self::probe::try_source;
 use self::{
     connection::Connection,
     drive::Outcome,
     guest::Guest,
-    inbox::{Inbox, StopCause, Told},
+    inbox::{Inbox, StopCause, Told, Waiting},
     recording::Recording,
     reports::Reports,
 };
 use crate::{
-    access::Access,
     clock::BootTime,
     duration::GiveUp,
-    source::Source,
-    wire::{DRIVER_FD, Refusal, Report, Spec},
+    wire::{DRIVER_FD, LISTENER_FD, Refusal, Report, Spec, Task, Upstream},
 };
 
-/// The longest spec: a policy and a run's context fit many times over.
-const MAX_SPEC_BYTES: u64 = 4 << 20;
+/// The longest task: a policy and a run's context fit many times over.
+const MAX_TASK_BYTES: u64 = 4 << 20;
 /// The first wait before a lost source is tried again; each further one is twice as long.
 const FIRST_WAIT_MS: u64 = 500;
 /// The longest such wait.
 const LONGEST_WAIT_MS: u64 = 30_000;
 
-/// Runs the child until its session ends; reports go to standard output.
+/// Who loses the connection twice within this, its picture there in between, loses it to another
+/// client that wants it back each time.
+const TAKEN_OVER_MS: u64 = 10_000;
+
+/// Runs the child until its task is done; reports go to standard output.
 pub(crate) fn run() -> anyhow::Result<()> {
     isolate::give_up_privileges().context("giving up privileges")?;
     let reports = Reports::default();
     let mut line = String::new();
     std::io::stdin()
         .lock()
-        .take(MAX_SPEC_BYTES)
+        .take(MAX_TASK_BYTES)
         .read_line(&mut line)
-        .context("reading the spec")?;
-    let spec: Spec = serde_json::from_str(&line).context("parsing the spec")?;
-    let drivers = u32::from(spec.driven);
+        .context("reading the task")?;
+    match serde_json::from_str(&line).context("parsing the task")? {
+        Task::Record(spec) => run_session(*spec, &reports),
+        Task::Probe { source, access } => {
+            isolate::close_inherited_from(DRIVER_FD.cast_unsigned())
+                .context("closing what was inherited")?;
+            confine();
+            reports.send(&runtime()?.block_on(probe::probe(&source, &access)));
+            Ok(())
+        }
+    }
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+}
+
+/// Records a session.
+fn run_session(spec: Spec, reports: &Reports) -> anyhow::Result<()> {
+    let drivers = match spec.driven {
+        None => 0,
+        Some(Upstream::Shared) => 1,
+        Some(Upstream::Single) => 2,
+    };
     isolate::close_inherited_from(DRIVER_FD.cast_unsigned() + drivers)
         .context("closing what was inherited")?;
     let (mut inbox, tell) = Inbox::open()?;
-    if spec.driven {
-        inbox.admit(relay::Waiting {
-            driver: inherited_driver().context("taking over the driver's connection")?,
+    let inherited = |fd| inherited(fd).context("taking over a driver's connection");
+    match spec.driven {
+        None => {}
+        Some(Upstream::Shared) => inbox.admit(Waiting::Relayed(relay::Waiting {
+            driver: inherited(DRIVER_FD)?.into(),
             source: spec.source.clone(),
             access: spec.access.clone(),
             tell: tell.clone(),
-        });
+        })),
+        Some(Upstream::Single) => inbox.admit(Waiting::Served(clients::Waiting {
+            driver: inherited(DRIVER_FD)?.into(),
+            listener: inherited(LISTENER_FD)?.into(),
+            password: spec.access.password.clone(),
+        })),
     }
-    confine(&spec).inspect_err(|error| reports.send(&Report::failed(error)))?;
+    prepare(&spec).inspect_err(|error| reports.send(&Report::failed(error)))?;
     if let Some(input) = &spec.input {
         let observer = guest::observe(input);
         // A session that is taken up again has begun, and its picture does not depend on this.
@@ -84,59 +119,66 @@ pub(crate) fn run() -> anyhow::Result<()> {
         }
         inbox.watch(Guest::start(input.clone(), observer, tell)?);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime
-        .block_on(record(spec, inbox, &reports))
+    runtime()?
+        .block_on(record(spec, inbox, reports))
         .inspect_err(|error| {
             reports.send(&Report::failed(error));
         })
 }
 
 /// Finds the encoder, and from then on starts no programs and reaches for nothing else.
-fn confine(spec: &Spec) -> anyhow::Result<()> {
+fn prepare(spec: &Spec) -> anyhow::Result<()> {
     // The first use of an encoder looks for plugins, which is done in other processes.
     let picture = Framebuffer::new(Size::new(64, 64), 0)?;
     h264::try_out(spec.encoder, &picture).context("starting the encoder")?;
-    if let Err(error) = isolate::confine() {
-        tracing::warn!(error = %anyhow::Error::from(error), "System calls are not confined");
-    }
+    confine();
     Ok(())
 }
 
-/// The driver's connection, which the parent has opened and left to this process.
+fn confine() {
+    if let Err(error) = isolate::confine() {
+        tracing::warn!(error = %anyhow::Error::from(error), "System calls are not confined");
+    }
+}
+
+/// A socket of who drives the machine, which the parent has opened and left to this process.
 #[expect(
     unsafe_code,
     reason = "nothing safe takes over an inherited descriptor"
 )]
-fn inherited_driver() -> std::io::Result<std::net::TcpStream> {
-    // SAFETY: a spec that says `driven` comes from a parent that has put a socket there, and this
-    // is the only place that takes it.
-    let socket = unsafe { OwnedFd::from_raw_fd(DRIVER_FD) };
+fn inherited(fd: RawFd) -> std::io::Result<OwnedFd> {
+    // SAFETY: a spec that says `driven` comes from a parent that has put sockets there, each of
+    // them is taken once, and nowhere else.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     // Programs that libraries start are no part of this.
     rustix::io::fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 async fn record(spec: Spec, mut inbox: Inbox, reports: &Reports) -> anyhow::Result<()> {
     let mut recording = Recording::new(&spec, reports)?;
     let mut lost_since: Option<BootTime> = None;
     let mut wait_ms = FIRST_WAIT_MS;
+    let only = spec.driven == Some(Upstream::Single);
     loop {
-        let connecting = Connection::open(&spec.source, &spec.access);
+        let connecting = Connection::open(&spec.source, &spec.access, only);
         let lost = match meanwhile(connecting, &mut recording, &mut inbox).await? {
             Err((cause, at)) => return finish(&mut recording, cause, at),
             Ok(Ok(connection)) => {
                 let frames = recording.frames();
+                let opened = BootTime::now();
                 match drive::drive(connection, &mut recording, &mut inbox).await? {
                     Outcome::Stopped(cause, at) => return finish(&mut recording, cause, at),
-                    Outcome::Lost(lost) => {
-                        if recording.frames() > frames {
-                            (lost_since, wait_ms) = (None, FIRST_WAIT_MS);
+                    Outcome::Lost(lost) if recording.frames() > frames => {
+                        (lost_since, wait_ms) = (None, FIRST_WAIT_MS);
+                        let shown_ms = BootTime::now().ms_since(opened);
+                        if only && frames > 0 && shown_ms < TAKEN_OVER_MS {
+                            lost.taken_over()
+                        } else {
+                            lost
                         }
-                        lost
                     }
+                    Outcome::Lost(lost) => lost,
                 }
             }
             Ok(Err(lost)) => lost,
@@ -148,13 +190,20 @@ async fn record(spec: Spec, mut inbox: Inbox, reports: &Reports) -> anyhow::Resu
         }
         recording.gap(lost.reason, &lost.detail)?;
         let now = BootTime::now();
+        if let Some(clients) = inbox.clients() {
+            clients.part();
+            recording.hands_off(now, &[Origin::Wire])?;
+        }
         let away_ms = now.ms() - lost_since.get_or_insert(now).ms();
         let patience_ms = match spec.give_up {
             GiveUp::Never => u64::MAX,
             GiveUp::After(patience) => u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
         };
-        // A source that refuses us will refuse us again: waiting would only lock the account.
-        if away_ms >= patience_ms || lost.refusal() == Refusal::Authentication {
+        // A source that refuses us will refuse us again: waiting would only lock the account. And
+        // who took the machine over would lose it to us, and take it again.
+        let in_vain =
+            lost.refusal() == Refusal::Authentication || lost.reason == GapReason::TakenOver;
+        if away_ms >= patience_ms || in_vain {
             let at = hang_up(&mut recording, &mut inbox).await?;
             return finish(&mut recording, StopCause::Asked(EndReason::SourceLost), at);
         }
@@ -200,7 +249,8 @@ async fn meanwhile<T>(
                 recording.guest(lost)?;
                 continue;
             }
-            Told::Fence(_) => continue, // the inbox keeps them
+            // The inbox keeps fences; and without a machine nobody is served.
+            Told::Fence(_) | Told::Asked => continue,
         };
         return Ok(Err((cause, hang_up(recording, inbox).await?)));
     }
@@ -214,7 +264,7 @@ async fn hang_up(recording: &mut Recording<'_>, inbox: &mut Inbox) -> anyhow::Re
         recording.act(&act)?;
     }
     let now = BootTime::now();
-    recording.hands_off(now)?;
+    recording.hands_off(now, &[Origin::Wire, Origin::Guest])?;
     // The end is past all that was done.
     Ok(now.plus_ms(1))
 }
@@ -224,23 +274,5 @@ fn finish(recording: &mut Recording<'_>, cause: StopCause, at: BootTime) -> anyh
     match cause {
         StopCause::Asked(reason) => recording.end(at, reason),
         StopCause::Orphaned => recording.abandon(),
-    }
-}
-
-/// Connects to `source`, waits for its first picture and tells what it is.
-pub(crate) async fn try_source(source: &Source, access: &Access) -> anyhow::Result<String> {
-    let lost = |lost: connection::Lost| anyhow::anyhow!(lost.detail);
-    let mut connection = Connection::open(source, access).await.map_err(lost)?;
-    let mut desktop = String::new();
-    loop {
-        connection.send().await.map_err(lost)?;
-        connection.receive_or_timeout().await.map_err(lost)?;
-        while let Some(event) = connection.session.poll_event() {
-            match event {
-                SourceEvent::Start { size, .. } => desktop = format!("{source} shows {size}"),
-                SourceEvent::Update { .. } => return Ok(desktop),
-                _ => {}
-            }
-        }
     }
 }

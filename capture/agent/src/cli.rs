@@ -8,7 +8,7 @@ use capture::{
     session::{ActorKind, Document, Os, RunContext},
     trace::Traceparent,
 };
-use clap::{Args, Parser, Subcommand, builder::TypedValueParser, error::ErrorKind};
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::TypedValueParser, error::ErrorKind};
 use encoder::Encoder;
 use segment::Sha256;
 
@@ -211,6 +211,23 @@ pub(crate) struct Proxy {
     /// Serve one driver and end with its session
     #[arg(long)]
     pub(crate) once: bool,
+    /// How the machine is connected to: shared, twice, the driver's end to end; single, once, and
+    /// everybody is served from the recorder's picture; auto asks the machine, which disconnects
+    /// others if it allows one connection
+    #[arg(long, env = "PLAYHEAD_UPSTREAM", value_enum, default_value_t)]
+    pub(crate) upstream: Upstream,
+}
+
+/// How a proxied machine is to be connected to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Upstream {
+    /// As many times as it allows.
+    #[default]
+    Auto,
+    /// Once by each driver, and once by the recorder.
+    Shared,
+    /// Once, by the recorder.
+    Single,
 }
 
 /// What the owner says about the work.

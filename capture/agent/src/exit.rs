@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::wire::Refusal;
+
 /// Why the agent could not do what it was asked.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -43,6 +45,15 @@ impl Kind {
             Self::Unreachable => 4,
             Self::Store => 5,
             Self::Policy => 6,
+        }
+    }
+}
+
+impl From<Refusal> for Kind {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Authentication => Self::Authentication,
+            Refusal::Unreachable => Self::Unreachable,
         }
     }
 }

@@ -1,7 +1,12 @@
 //! `proxy`: stands between a machine and its drivers. Each driver's connection is a session of its
-//! own, served by a child of its own; this process only accepts.
+//! own, served by a child of its own; this process only accepts. A machine that allows one
+//! connection has one session at a time, whose child accepts whoever joins it.
 
-use std::{io::Write as _, time::Duration};
+use std::{
+    io::Write as _,
+    os::fd::{AsFd as _, OwnedFd},
+    time::Duration,
+};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
@@ -11,7 +16,8 @@ use crate::{
     cli,
     exit::{Failure, Kind},
     flush,
-    record::{Recorder, Setup, StopSignals},
+    record::{Drivers, Recorder, Setup, StopSignals},
+    wire::Upstream,
 };
 
 /// Sessions recorded at once: their children take about 100 MB each. More drivers wait.
@@ -27,16 +33,22 @@ pub(crate) async fn proxy(options: cli::Proxy) -> Result<(), Failure> {
             "--session: each driver begins a session of its own"
         )));
     }
+    let setup = Setup::new(options.record).await?;
+    let upstream = match options.upstream {
+        cli::Upstream::Shared => Upstream::Shared,
+        cli::Upstream::Single => Upstream::Single,
+        cli::Upstream::Auto => setup.probe().await?,
+    };
     let listener = TcpListener::bind(options.listen).await;
     let listener = listener.with_context(|| format!("--listen {}", options.listen));
     let listener = listener.map_err(usage)?;
-    let setup = Setup::new(options.record).await?;
     let stop = StopSignals::listen().map_err(|error| Kind::Internal.because(error))?;
-    announce(&listener, &setup).map_err(|error| Kind::Internal.because(error))?;
+    announce(&listener, &setup, upstream).map_err(|error| Kind::Internal.because(error))?;
     let recovery = flush::in_background(setup.places.clone(), setup.options.places.spool.clone());
     let proxy = Proxy {
         listener,
         setup,
+        upstream,
         once: options.once,
     };
     let done = proxy.serve(stop).await;
@@ -47,6 +59,7 @@ pub(crate) async fn proxy(options: cli::Proxy) -> Result<(), Failure> {
 struct Proxy {
     listener: TcpListener,
     setup: Setup,
+    upstream: Upstream,
     once: bool,
 }
 
@@ -59,12 +72,16 @@ impl Proxy {
             };
             return recorder.run().await;
         }
+        let sessions_max = match self.upstream {
+            Upstream::Shared => SESSIONS_MAX,
+            Upstream::Single => 1,
+        };
         let mut sessions = JoinSet::new();
         loop {
             tokio::select! {
                 // Each session hears of the signal by itself.
                 () = stop.next() => break,
-                recorder = self.next_session(), if sessions.len() < SESSIONS_MAX => {
+                recorder = self.next_session(), if sessions.len() < sessions_max => {
                     match recorder {
                         Ok(recorder) => drop(sessions.spawn(recorder.run())),
                         Err(failure) => tell(failure),
@@ -96,19 +113,32 @@ impl Proxy {
                 }
             }
         };
-        let socket = socket.into_std().map_err(internal)?;
-        self.setup.begin(Some(socket))
+        let listener = match self.upstream {
+            Upstream::Shared => None,
+            Upstream::Single => Some(self.joining().map_err(internal)?),
+        };
+        let first = socket.into_std().map_err(internal)?.into();
+        self.setup.begin(Some(Drivers { first, listener }))
+    }
+
+    /// The socket at which others join a session.
+    fn joining(&self) -> std::io::Result<OwnedFd> {
+        self.listener.as_fd().try_clone_to_owned()
     }
 }
 
 /// Tells where drivers are waited for: with port 0 only the system knows.
-fn announce(listener: &TcpListener, setup: &Setup) -> std::io::Result<()> {
+fn announce(listener: &TcpListener, setup: &Setup, upstream: Upstream) -> std::io::Result<()> {
     let (address, source) = (listener.local_addr()?, &setup.options.source);
     let mut out = std::io::stdout().lock();
     // Whoever read it may be gone, which is no reason to stop.
     let _ = if setup.options.json {
-        let event =
-            json!({ "event": "listening", "address": address, "source": source.to_string() });
+        let event = json!({
+            "event": "listening",
+            "address": address,
+            "source": source.to_string(),
+            "upstream": upstream,
+        });
         writeln!(out, "{event}")
     } else {
         writeln!(out, "Waiting at {address} for drivers of {source}")

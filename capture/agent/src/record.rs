@@ -5,11 +5,13 @@ mod announce;
 mod child_process;
 mod courier;
 pub(crate) mod marks;
+mod probe;
 mod recorder;
 mod resume;
 mod setup;
 
 pub(crate) use self::{
+    child_process::Drivers,
     recorder::{Recorder, StopSignals},
     setup::Setup,
 };

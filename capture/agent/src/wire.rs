@@ -17,6 +17,32 @@ use serde::{Deserialize, Serialize};
 use crate::{access::Access, duration::GiveUp, input::InputSource, source::Source, spool::Epoch};
 
 /// What the child is to do: the first line on its input.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Task {
+    /// Record a session.
+    Record(Box<Spec>),
+    /// Find out whether a machine keeps two connections at once.
+    Probe {
+        /// The machine.
+        source: Source,
+        /// How it is to be opened.
+        access: Access,
+    },
+}
+
+/// How a proxied machine is connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Upstream {
+    /// The driver's connection is relayed, and a second one watches.
+    Shared,
+    /// There is one connection, the recorder's own. Whoever operates or watches the machine is
+    /// served from its picture.
+    Single,
+}
+
+/// What is to be recorded, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Spec {
     /// The session to record.
@@ -43,12 +69,16 @@ pub(crate) struct Spec {
     pub(crate) input: Option<InputSource>,
     /// The marks that are open when a session begins.
     pub(crate) marks: Marks,
-    /// Whether [`DRIVER_FD`] is the connection of somebody who drives the machine.
-    pub(crate) driven: bool,
+    /// How the machine is connected to, if [`DRIVER_FD`] is the connection of somebody who drives
+    /// it.
+    pub(crate) driven: Option<Upstream>,
 }
 
 /// Where the child finds the driver's connection.
 pub(crate) const DRIVER_FD: i32 = 3;
+/// Where it finds the socket at which further clients connect, if the machine allows one
+/// connection.
+pub(crate) const LISTENER_FD: i32 = 4;
 
 /// The state in which an earlier run left its session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,6 +153,11 @@ pub(crate) enum Report {
         id: u64,
         /// Since when.
         t: MediaTime,
+    },
+    /// The machine was probed.
+    Probed {
+        /// How it has to be connected to.
+        upstream: Upstream,
     },
     /// A first connection, to the source or to where input is seen, failed; nothing was recorded.
     Refused {

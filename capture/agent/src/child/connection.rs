@@ -41,6 +41,24 @@ impl Lost {
         }
     }
 
+    /// As lost to another client.
+    pub(super) fn taken_over(self) -> Self {
+        Self {
+            reason: GapReason::TakenOver,
+            detail: format!("{}, as soon as it was opened again", self.detail),
+            ..self
+        }
+    }
+
+    /// It keeps the connection and does not answer.
+    pub(super) fn silent() -> Self {
+        Self {
+            reason: GapReason::Stalled,
+            refused: false,
+            detail: "source does not answer".to_owned(),
+        }
+    }
+
     fn disconnected(detail: String) -> Self {
         Self {
             reason: GapReason::Disconnected,
@@ -97,8 +115,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects to `source`.
-    pub(super) async fn open(source: &Source, access: &Access) -> Result<Self, Lost> {
+    /// Connects to `source`: as its `only` client, which passes on what others do, or as one that
+    /// watches.
+    pub(super) async fn open(source: &Source, access: &Access, only: bool) -> Result<Self, Lost> {
         let transport = transport::connect(source, access).await;
         let transport = transport.map_err(|error| error.lost(source))?;
         let seed = clock::random().map_err(|error| Lost::disconnected(error.to_string()))?;
@@ -111,6 +130,10 @@ impl Connection {
             password: access.password.clone().map(Password::new),
             random: Some(Random::new(random)),
             tls: (access.encrypt && !encrypted).then_some(Tls::Certified),
+            // Where the pointer is, is known where all that moves it passes through. Servers that
+            // leave it to their clients to draw would else show none.
+            cursor: only,
+            extended_clipboard: only,
             ..Config::default()
         };
         Ok(Self {

@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use capture::{Damage, GapReason, source::SourceEvent};
+use capture::{Damage, GapReason, event::Origin, input::Input, source::SourceEvent};
 
 use super::{
     connection::{Connection, Lost},
     health::{Light, State, Watch},
-    inbox::{Inbox, StopCause, Told},
+    inbox::{Act, Inbox, StopCause, Told},
     recording::{Desktop, Recording},
 };
 use crate::clock::BootTime;
@@ -50,6 +50,7 @@ pub(super) async fn drive(
         if recording.started() {
             inbox.start()?;
         }
+        view.serve(&connection, inbox, now)?;
         if connection.session.is_stalled(now.ms()) {
             recording.gap(GapReason::Stalled, "source does not answer")?;
         }
@@ -65,9 +66,17 @@ pub(super) async fn drive(
         let source_due = connection.session.poll_timeout().map(BootTime::from_ms);
         let slot = view.slot(&connection, recording);
         let black_due = view.black.poll_timeout();
-        let due = [source_due, slot, black_due, recording.due(), stop_due]
-            .into_iter()
-            .flatten();
+        let clients_due = inbox.clients().and_then(|clients| clients.due());
+        let due = [
+            source_due,
+            slot,
+            black_due,
+            recording.due(),
+            clients_due,
+            stop_due,
+        ]
+        .into_iter()
+        .flatten();
         let wake_in_ms = due.fold(status_due, BootTime::min).ms_since(now);
         // Fair: neither a flood of pictures nor one of input keeps the other from being recorded.
         tokio::select! {
@@ -86,13 +95,19 @@ pub(super) async fn drive(
                     // and somebody waits for this.
                     connection.session.request_proof(now.ms());
                 }
-                Told::Act(act) => recording.act(&act)?,
+                Told::Act(act) => {
+                    recording.act(&act)?;
+                    if let Err(lost) = view.pass_on(&act, &mut connection, recording, inbox).await {
+                        return Ok(Outcome::Lost(lost));
+                    }
+                }
                 Told::Guest { lost } => recording.guest(lost)?,
                 Told::Fence(_) => {} // the inbox keeps them
+                Told::Asked => {} // answered with whatever else is due
             },
             received = connection.receive() => match received {
                 Ok(received) => {
-                    view.absorb(&mut connection, recording, received, stopping.is_none())?;
+                    view.absorb(&mut connection, recording, inbox, received, stopping.is_none())?;
                     view.tell_proof(&mut connection, recording)?;
                 }
                 Err(lost) => return Ok(Outcome::Lost(lost)),
@@ -129,6 +144,7 @@ impl View {
         &mut self,
         connection: &mut Connection,
         recording: &mut Recording<'_>,
+        inbox: &mut Inbox,
         received: BootTime,
         wanted: bool,
     ) -> anyhow::Result<()> {
@@ -136,9 +152,15 @@ impl View {
             match event {
                 SourceEvent::Start { size, server_name } => {
                     self.desktop = Some(Desktop { size, server_name });
+                    if let Some(clients) = inbox.clients() {
+                        clients.resize(size);
+                    }
                 }
                 SourceEvent::Update { damage } => {
                     let damage = connection.framebuffer.settle(&damage);
+                    if let Some(clients) = inbox.clients() {
+                        clients.damage(&damage);
+                    }
                     if wanted && !damage.is_empty() {
                         let (all, last) = self.changed.get_or_insert((Damage::EMPTY, received));
                         all.merge(&damage);
@@ -151,13 +173,74 @@ impl View {
                     if let Some(desktop) = &mut self.desktop {
                         desktop.size = size;
                     }
+                    if let Some(clients) = inbox.clients() {
+                        clients.resize(size);
+                    }
                 }
-                SourceEvent::Clipboard(clipboard) => recording.clipboard(received, clipboard)?,
-                SourceEvent::Proof | SourceEvent::Cursor { .. } | SourceEvent::Bell => {}
+                SourceEvent::Clipboard(clipboard) => {
+                    if let Some(clients) = inbox.clients() {
+                        clients.clipboard(&clipboard);
+                    }
+                    recording.clipboard(received, clipboard)?;
+                }
+                SourceEvent::Cursor { at, shape } => {
+                    if let Some(clients) = inbox.clients() {
+                        clients.cursor(at, shape.as_ref());
+                    }
+                    recording.cursor(at, shape);
+                    if wanted {
+                        self.pointer_changed(received);
+                    }
+                }
+                SourceEvent::Proof | SourceEvent::Bell => {}
             }
         }
         self.proven = connection.session.last_proof_ms().map(BootTime::from_ms);
         Ok(())
+    }
+
+    /// The pointer that is laid over the picture is not where it was, or as it was.
+    fn pointer_changed(&mut self, at: BootTime) {
+        self.changed.get_or_insert((Damage::EMPTY, at)).1 = at;
+    }
+
+    /// Passes on to the machine what somebody did who is served by this process. The recording has
+    /// heard of it before.
+    async fn pass_on(
+        &mut self,
+        act: &Act,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+        inbox: &mut Inbox,
+    ) -> Result<(), Lost> {
+        let Some(clients) = inbox.clients().filter(|_| act.origin == Origin::Wire) else {
+            return Ok(());
+        };
+        if let Input::Pointer(pointer) = &act.input {
+            clients.cursor(Some(pointer.at), None);
+            recording.cursor(Some(pointer.at), None);
+            self.pointer_changed(act.received);
+        }
+        connection.session.send_input(&act.input);
+        connection.send().await
+    }
+
+    /// Serves whoever is served by this process, once there is a whole picture.
+    fn serve(
+        &self,
+        connection: &Connection,
+        inbox: &mut Inbox,
+        now: BootTime,
+    ) -> std::io::Result<()> {
+        match (inbox.clients(), &self.desktop) {
+            (Some(clients), Some(desktop))
+                if connection.session.last_proof_ms().is_some()
+                    && !connection.session.is_inside_message() =>
+            {
+                clients.serve(desktop, &connection.framebuffer, now)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Passes a proof on, unless a frame that precedes it is still to be taken.

@@ -18,6 +18,7 @@ use segment::end::EndReason;
 use tokio::{sync::mpsc, time::timeout};
 
 use super::{
+    clients::{self, Clients},
     guest::Guest,
     relay::{self, Relay},
 };
@@ -55,6 +56,8 @@ pub(super) enum Told {
     },
     /// All that was done on that display before this fence was raised has been told.
     Fence(u64),
+    /// A client that is served by this process has come, asked for something or taken it.
+    Asked,
 }
 
 /// Who wants the recording to stop.
@@ -86,14 +89,24 @@ pub(super) struct Departure {
     pub(super) detail: Option<String>,
 }
 
+/// A driver that waits for the first frame.
+pub(super) enum Waiting {
+    /// Its connection is relayed to the machine.
+    Relayed(relay::Waiting),
+    /// It is served by this process.
+    Served(clients::Waiting),
+}
+
 /// The receiving side, in the recording loop.
 pub(super) struct Inbox {
     commands: mpsc::Receiver<Command>,
     told: mpsc::Receiver<Told>,
     /// A driver that waits for the first frame.
-    waiting: Option<relay::Waiting>,
-    /// A driver that drives.
+    waiting: Option<Waiting>,
+    /// A driver that drives through a relay.
     relay: Option<Relay>,
+    /// A driver, and others, that this process serves.
+    clients: Option<Clients>,
     /// Whether the first frame is durable. Before it there is nothing that marks could change.
     started: bool,
     held: VecDeque<(u64, Mark)>,
@@ -119,6 +132,7 @@ impl Inbox {
             told,
             waiting: None,
             relay: None,
+            clients: None,
             started: false,
             held: VecDeque::new(),
             guest: None,
@@ -129,7 +143,7 @@ impl Inbox {
     }
 
     /// A driver waits to be let through.
-    pub(super) fn admit(&mut self, driver: relay::Waiting) {
+    pub(super) fn admit(&mut self, driver: Waiting) {
         self.waiting = Some(driver);
     }
 
@@ -141,10 +155,17 @@ impl Inbox {
     /// The first frame is durable: lets the driver through, and the marks.
     pub(super) fn start(&mut self) -> std::io::Result<()> {
         self.started = true;
-        if let Some(waiting) = self.waiting.take() {
-            self.relay = Some(waiting.start()?);
+        match self.waiting.take() {
+            Some(Waiting::Relayed(waiting)) => self.relay = Some(waiting.start()?),
+            Some(Waiting::Served(waiting)) => self.clients = Some(waiting.start()?),
+            None => {}
         }
         Ok(())
+    }
+
+    /// Whoever is served by this process.
+    pub(super) const fn clients(&mut self) -> Option<&mut Clients> {
+        self.clients.as_mut()
     }
 
     /// The next that happens. Cancel-safe.
@@ -154,34 +175,41 @@ impl Inbox {
                 && let Some((id, mark)) = self.held.pop_front()
             {
                 // What the driver has sent before goes first, so the mark takes the same way.
-                match &self.relay {
-                    Some(relay) if relay.pass(id, &mark) => {}
+                match (&self.relay, &mut self.clients) {
+                    (Some(relay), _) if relay.pass(id, &mark) => {}
+                    (_, Some(clients)) => clients.pass(id, mark),
                     _ => self.put_behind_guest((id, mark)),
                 }
             }
             if let Some((id, mark)) = self.due.pop_front() {
                 return Told::Mark { id, mark };
             }
-            tokio::select! {
+            let told = tokio::select! {
                 biased;
-                Some(told) = self.told.recv() => match told {
-                    Told::Mark { id, mark } => self.put_behind_guest((id, mark)),
-                    Told::Fence(number) => self.release(number),
-                    Told::Guest { lost: Some(_) } => {
-                        self.release(u64::MAX);
-                        return told;
-                    }
-                    Told::Left(_) => {
-                        self.relay = None;
-                        return told;
-                    }
-                    Told::Act(_) | Told::Guest { .. } | Told::Stop(_) => return told,
-                },
+                Some(told) = self.told.recv() => told,
                 command = self.commands.recv() => match command {
                     None => return Told::Stop(StopCause::Orphaned),
                     Some(Command::Stop(reason)) => return Told::Stop(StopCause::Asked(reason)),
-                    Some(Command::Mark { id, mark }) => self.held.push_back((id, mark)),
+                    Some(Command::Mark { id, mark }) => {
+                        self.held.push_back((id, mark));
+                        continue;
+                    }
                 },
+                Some(told) = next(&mut self.clients) => told,
+            };
+            match told {
+                Told::Mark { id, mark } => self.put_behind_guest((id, mark)),
+                Told::Fence(number) => self.release(number),
+                Told::Guest { lost: Some(_) } => {
+                    self.release(u64::MAX);
+                    return told;
+                }
+                Told::Left(_) => {
+                    self.relay = None;
+                    self.clients = None;
+                    return told;
+                }
+                Told::Act(_) | Told::Guest { .. } | Told::Stop(_) | Told::Asked => return told,
             }
         }
     }
@@ -205,6 +233,7 @@ impl Inbox {
     /// Lets go of the driver. What was done until then is told by [`last`](Self::last).
     pub(super) fn hang_up(&mut self) {
         self.waiting = None;
+        self.clients = None;
         if let Some(relay) = &mut self.relay {
             relay.hang_up();
         }
@@ -227,10 +256,15 @@ impl Inbox {
                 }
                 Told::Guest { .. } => self.last_fence = None,
                 // The recording ends, and whoever told a mark will hear that it is not in force.
-                Told::Mark { .. } | Told::Stop(_) => {}
+                Told::Mark { .. } | Told::Stop(_) | Told::Asked => {}
             }
         }
     }
+}
+
+/// The next of whoever is served by this process, if anybody is.
+async fn next(clients: &mut Option<Clients>) -> Option<Told> {
+    Some(clients.as_mut()?.next().await)
 }
 
 /// Passes on what the parent says until it is gone or says what no parent of ours would.

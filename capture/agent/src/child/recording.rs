@@ -6,7 +6,8 @@ use std::io;
 
 use anyhow::Context as _;
 use capture::{
-    Damage, Framebuffer, GapReason, MediaTime, Size,
+    Damage, Framebuffer, GapReason, MediaTime, Point, Size,
+    cursor::{Cursor, CursorShape},
     event::Event,
     session::SessionHead,
     time::{AnchorKeeper, Stamper},
@@ -41,6 +42,9 @@ pub(super) struct Recording<'a> {
     _claim: Claim,
     journal: Journal,
     beside: Beside,
+    /// The pointer, as far as it is known and the source does not paint it.
+    at: Option<Point>,
+    shape: Option<CursorShape>,
     /// Set by the first frame.
     film: Option<Film>,
     counts: Counts,
@@ -90,6 +94,8 @@ impl<'a> Recording<'a> {
             _claim: claim,
             journal,
             beside,
+            at: None,
+            shape: None,
             film: None,
             counts,
         };
@@ -161,6 +167,12 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
+    /// The pointer has a new place or shape; the next frame shows it.
+    pub(super) fn cursor(&mut self, at: Option<Point>, shape: Option<CursorShape>) {
+        self.at = at.or(self.at);
+        self.shape = shape.or(self.shape.take());
+    }
+
     /// Writes the head; the first frame's receipt is the session's beginning.
     fn begin(&mut self, received: BootTime, desktop: &Desktop) -> anyhow::Result<()> {
         let late_ms = i64::try_from(BootTime::now().ms_since(received)).unwrap_or(0);
@@ -221,8 +233,10 @@ impl<'a> Recording<'a> {
             return Ok(());
         };
         let t = film.stamper.stamp(film.clock.at(received));
+        let cursor = self.at.zip(self.shape.clone());
+        let cursor = cursor.map(|(at, shape)| Cursor { shape, at });
         film.track
-            .frame(t, framebuffer, None, damage, &mut film.outputs)?;
+            .frame(t, framebuffer, cursor.as_ref(), damage, &mut film.outputs)?;
         film.proven = t;
         if std::mem::take(&mut film.in_gap) {
             self.reports.send(&Report::GapClosed { to: t });

@@ -255,6 +255,8 @@ impl Wires {
 
     /// Keeps a mark back until what the driver has sent by now has been read.
     fn hold(&mut self, id: u64, mark: Mark) {
+        // Its side may hold some back until it hears that the first was taken.
+        let _ = rustix::net::sockopt::set_tcp_quickack(self.from_driver.as_ref(), true);
         let unread_bytes = rustix::io::ioctl_fionread(self.from_driver.as_ref()).unwrap_or(0);
         let after = self.marks.said_bytes + unread_bytes;
         self.marks.held.push_back((after, id, mark));
@@ -290,7 +292,7 @@ impl Marks {
 }
 
 /// What the end of a relay means for the session.
-fn departure(error: &RelayError) -> Departure {
+pub(super) fn departure(error: &RelayError) -> Departure {
     match error {
         RelayError::Driver(DriverError::Closed { .. }) => Departure {
             reason: EndReason::DriverLeft,

@@ -1,6 +1,6 @@
 //! The child as its parent sees it: a process that takes commands and gives reports.
 
-use std::{net::TcpStream, process::Stdio};
+use std::{os::fd::OwnedFd, process::Stdio};
 
 use anyhow::Context as _;
 use command_fds::{CommandFdExt as _, FdMapping};
@@ -9,10 +9,38 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout},
 };
 
-use crate::wire::{Command, DRIVER_FD, Report, Spec};
+use crate::wire::{Command, DRIVER_FD, LISTENER_FD, Report, Task, Upstream};
 
 /// A longer report means a child that no longer speaks our language.
 const MAX_REPORT_BYTES: u64 = 64 << 10;
+
+/// The sockets that a child is given of who drives its machine.
+pub(crate) struct Drivers {
+    /// The first driver's connection.
+    pub(crate) first: OwnedFd,
+    /// Where others connect that are served by the same child.
+    pub(crate) listener: Option<OwnedFd>,
+}
+
+impl Drivers {
+    /// How the child has to connect to the machine.
+    pub(super) const fn upstream(&self) -> Upstream {
+        match self.listener {
+            Some(_) => Upstream::Single,
+            None => Upstream::Shared,
+        }
+    }
+
+    fn mappings(self) -> Vec<FdMapping> {
+        let map = |parent_fd, child_fd| FdMapping {
+            parent_fd,
+            child_fd,
+        };
+        let listener = self.listener.map(|listener| map(listener, LISTENER_FD));
+        let first = map(self.first, DRIVER_FD);
+        std::iter::once(first).chain(listener).collect()
+    }
+}
 
 /// A running child.
 pub(super) struct ChildProcess {
@@ -22,8 +50,8 @@ pub(super) struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Starts this program again as the child that does what `spec` says and serves `driver`.
-    pub(super) async fn start(spec: &Spec, driver: Option<TcpStream>) -> anyhow::Result<Self> {
+    /// Starts this program again as the child that does `task` and serves `drivers`.
+    pub(super) async fn start(task: &Task, drivers: Option<Drivers>) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("finding this program")?;
         let mut command = tokio::process::Command::new(program);
         command
@@ -51,18 +79,16 @@ impl ChildProcess {
             }
         }
         // The cookies of displays are for their input alone.
-        if spec.input.is_some()
+        if let Task::Record(spec) = task
+            && spec.input.is_some()
             && let Some(cookies) = std::env::var_os("XAUTHORITY")
         {
             command.env("XAUTHORITY", cookies);
         }
         // Ctrl-C reaches the whole foreground group; the parent alone decides when to stop.
         command.process_group(0);
-        if let Some(driver) = driver {
-            command.fd_mappings(vec![FdMapping {
-                parent_fd: driver.into(),
-                child_fd: DRIVER_FD,
-            }])?;
+        if let Some(drivers) = drivers {
+            command.fd_mappings(drivers.mappings())?;
         }
         let mut process = command.spawn().context("starting the recording child")?;
         // With the command goes our hold on the driver's connection: it is the child's alone, so
@@ -76,12 +102,12 @@ impl ChildProcess {
             .stdout
             .take()
             .context("the child has no standard output")?;
-        let mut line = serde_json::to_vec(spec)?;
+        let mut line = serde_json::to_vec(task)?;
         line.push(b'\n');
         commands
             .write_all(&line)
             .await
-            .context("telling the child what to record")?;
+            .context("telling the child what to do")?;
         Ok(Self {
             process,
             commands: Some(commands),

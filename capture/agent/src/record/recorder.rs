@@ -1,6 +1,6 @@
 //! The parent's loop: it serves one child after another until the session is closed.
 
-use std::{collections::HashMap, net::TcpStream, path::PathBuf, time::Duration};
+use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use capture::MediaTime;
@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     announce::Announcer,
-    child_process::ChildProcess,
+    child_process::{ChildProcess, Drivers},
     courier::{Courier, Delivered},
     marks,
     resume::next_run,
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     exit::{Failure, Kind},
     spool::{Claim, Folder},
-    wire::{Command, Refusal, Report, Spec},
+    wire::{Command, Report, Spec, Task},
 };
 
 /// A child that dies this often in a row without a new frame will not do better the next time.
@@ -77,7 +77,7 @@ pub(crate) struct Recorder {
     /// Marks that somebody tells.
     pub(super) marks: mpsc::Receiver<marks::Request>,
     /// Who drives the machine through the first child.
-    pub(super) driver: Option<TcpStream>,
+    pub(super) drivers: Option<Drivers>,
     /// What has happened so far.
     pub(super) progress: Progress,
 }
@@ -138,8 +138,8 @@ impl Recorder {
         let internal = |error: anyhow::Error| Kind::Internal.because(error);
         let mut barren_runs = 0;
         loop {
-            let driver = self.driver.take();
-            let child = ChildProcess::start(&self.spec, driver).await;
+            let task = Task::Record(Box::new(self.spec.clone()));
+            let child = ChildProcess::start(&task, self.drivers.take()).await;
             let child = child.map_err(internal)?;
             match self.watch(child).await.map_err(internal)? {
                 RunEnd::Ended { t, reason } => return self.close(t, reason).await,
@@ -164,7 +164,7 @@ impl Recorder {
                         return self.close(position.from, reason).await;
                     }
                     // The driver's connection has gone with the child.
-                    if barren_runs >= MAX_BARREN_RUNS || self.spec.driven {
+                    if barren_runs >= MAX_BARREN_RUNS || self.spec.driven.is_some() {
                         return self.close(position.from, EndReason::Crash).await;
                     }
                     let resume = next_run(&self.folder, &head, &position).map_err(internal)?;
@@ -214,16 +214,14 @@ impl Recorder {
                     }
                     Some(Report::Marked { id, t }) => marks.answer(id, t),
                     Some(Report::Refused { refusal, detail }) => {
-                        let kind = match refusal {
-                            Refusal::Authentication => Kind::Authentication,
-                            Refusal::Unreachable => Kind::Unreachable,
-                        };
-                        end = Some(RunEnd::Refused(kind.because(anyhow!(detail))));
+                        let failure = Kind::from(refusal).because(anyhow!(detail));
+                        end = Some(RunEnd::Refused(failure));
                     }
                     Some(Report::Ended { t, reason, .. }) => {
                         end = Some(RunEnd::Ended { t, reason });
                     }
                     Some(Report::Failed { detail: said }) => detail = said,
+                    Some(Report::Probed { .. }) => {} // it was not asked to
                 },
                 Some(request) = self.marks.recv() => child.tell(marks.command(request)).await,
                 () = self.stop.next(), if self.progress.stopping.is_none() => {

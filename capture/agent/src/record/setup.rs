@@ -1,6 +1,6 @@
 //! What the sessions of one command have in common, and how each of them begins.
 
-use std::{net::TcpStream, path::Path};
+use std::path::Path;
 
 use anyhow::Context as _;
 use capture::SessionId;
@@ -8,8 +8,9 @@ use policy::Policy;
 
 use super::{
     announce::Announcer,
+    child_process::Drivers,
     courier::Courier,
-    marks,
+    marks, probe,
     recorder::{Progress, Recorder, StopSignals},
     resume,
 };
@@ -19,7 +20,7 @@ use crate::{
     delivery::Places,
     exit::{Failure, Kind},
     spool::{Claim, Folder},
-    wire::{Resume, Spec},
+    wire::{Resume, Spec, Upstream},
 };
 
 /// What sessions are recorded with.
@@ -54,8 +55,13 @@ impl Setup {
         })
     }
 
-    /// A recorder of a new session, which `driver` drives.
-    pub(crate) fn begin(&self, driver: Option<TcpStream>) -> Result<Recorder, Failure> {
+    /// Finds out how the source, if it is to be driven, has to be connected to.
+    pub(crate) async fn probe(&self) -> Result<Upstream, Failure> {
+        probe::probe(&self.options.source, &self.access).await
+    }
+
+    /// A recorder of a new session, which `drivers` drive.
+    pub(crate) fn begin(&self, drivers: Option<Drivers>) -> Result<Recorder, Failure> {
         let unix_ms = u64::try_from(clock::wall().unix_ms()).unwrap_or(0);
         let random = clock::random().map_err(|error| Kind::Internal.because(error))?;
         let session = SessionId::new(unix_ms, random);
@@ -63,7 +69,7 @@ impl Setup {
             .create()
             .context("creating the spool folder; choose one with --spool");
         let claim = claim.map_err(|error| Kind::Store.because(error))?;
-        self.recorder(session, claim, None, driver)
+        self.recorder(session, claim, None, drivers)
     }
 
     /// A recorder that goes on with `session`.
@@ -81,7 +87,7 @@ impl Setup {
         session: SessionId,
         claim: Claim,
         resume: Option<Resume>,
-        driver: Option<TcpStream>,
+        drivers: Option<Drivers>,
     ) -> Result<Recorder, Failure> {
         let internal = |error: std::io::Error| Kind::Internal.because(error);
         let options = &self.options;
@@ -100,7 +106,7 @@ impl Setup {
             resume,
             input: options.input.clone(),
             marks: open,
-            driven: driver.is_some(),
+            driven: drivers.as_ref().map(Drivers::upstream),
         };
         let announcer = Announcer::new(session, options.json);
         Ok(Recorder {
@@ -112,7 +118,7 @@ impl Setup {
             ready_file: options.ready_file.clone(),
             stop: StopSignals::listen().map_err(internal)?,
             marks,
-            driver,
+            drivers,
             progress: Progress::default(),
         })
     }

@@ -66,7 +66,7 @@ impl Beside {
         };
         Ok(Self {
             keeper: Keeper::new(policy, key, marks),
-            witnesses: (spec.driven && spec.input.is_some()).then(Witnesses::default),
+            witnesses: (spec.driven.is_some() && spec.input.is_some()).then(Witnesses::default),
             events: Vec::new(),
             unanswered: VecDeque::new(),
             marks_given: 0,
@@ -195,14 +195,19 @@ impl Recording<'_> {
         Ok(StopCause::Asked(departure.reason))
     }
 
-    /// Nobody drives the machine any more: what is still open of their input is closed.
-    pub(in crate::child) fn hands_off(&mut self, at: BootTime) -> anyhow::Result<()> {
+    /// Nobody seen by `witnesses` drives the machine any more: what is still open of their input is
+    /// closed.
+    pub(in crate::child) fn hands_off(
+        &mut self,
+        at: BootTime,
+        witnesses: &[Origin],
+    ) -> anyhow::Result<()> {
         let Some(film) = &self.film else {
             return Ok(());
         };
         let t = film.clock.at(at);
         let Beside { keeper, events, .. } = &mut self.beside;
-        for origin in [Origin::Wire, Origin::Guest] {
+        for &origin in witnesses {
             keeper.close(t, origin, events);
         }
         self.write()

@@ -1,0 +1,200 @@
+//! One client of the recorder's picture: its socket, and what is on its way to it.
+
+use std::{
+    io,
+    net::TcpStream as StdTcpStream,
+    task::{Context, Poll},
+};
+
+use bytes::{Buf as _, Bytes};
+use capture::{Framebuffer, event::Origin};
+use capture_vnc::{DriverError, server};
+use tokio::net::TcpStream;
+
+use crate::{child::inbox::Act, clock::BootTime};
+
+/// What a client's side may hold back of what it has sent while nothing is read. Somebody who
+/// never stops sending is not waited for longer.
+const HELD_BACK_BYTES: u64 = 1 << 20;
+
+/// A connected client.
+pub(super) struct Client {
+    stream: TcpStream,
+    stage: Stage,
+    /// What it has not yet taken. Until it has, it is sent nothing more.
+    pending: Bytes,
+}
+
+enum Stage {
+    /// Not yet greeted.
+    New,
+    Served(Box<server::Session>),
+    /// Its connection is over.
+    Gone,
+}
+
+impl Client {
+    pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
+        // Answers are waited for; they must not wait to be gathered.
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream,
+            stage: Stage::New,
+            pending: Bytes::new(),
+        })
+    }
+
+    pub(super) fn from_std(stream: StdTcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Self::new(TcpStream::from_std(stream)?)
+    }
+
+    pub(super) const fn is_new(&self) -> bool {
+        matches!(self.stage, Stage::New)
+    }
+
+    pub(super) fn greet(&mut self, session: server::Session) {
+        self.stage = Stage::Served(Box::new(session));
+    }
+
+    pub(super) fn session(&mut self) -> Option<&mut server::Session> {
+        match &mut self.stage {
+            Stage::Served(session) => Some(session),
+            Stage::New | Stage::Gone => None,
+        }
+    }
+
+    pub(super) fn due(&self) -> Option<BootTime> {
+        match &self.stage {
+            Stage::Served(session) => session.poll_timeout().map(BootTime::from_ms),
+            Stage::New | Stage::Gone => None,
+        }
+    }
+
+    /// Hears, once, and writes what waits. Ready when something was heard or taken.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+        acts: &mut Vec<Act>,
+    ) -> Poll<Result<(), DriverError>> {
+        let mut moved = false;
+        while let Stage::Served(_) = &self.stage
+            && !moved
+            && self.stream.poll_read_ready(cx).is_ready()
+        {
+            match self.stream.try_read(buffer) {
+                // It was ready once; asking again waits until it is.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => {
+                    self.hear(read.ok(), buffer, acts)?;
+                    moved = true;
+                }
+            }
+        }
+        while !self.pending.is_empty() && self.stream.poll_write_ready(cx).is_ready() {
+            match self.stream.try_write(&self.pending) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return Poll::Ready(Err(self.close())),
+                Ok(taken) => {
+                    self.pending.advance(taken);
+                    moved = true;
+                }
+            }
+        }
+        if moved {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Hears what it has sent until now: however much of that has arrived, and what its side holds
+    /// back until the first of it is taken.
+    pub(super) fn catch_up(
+        &mut self,
+        buffer: &mut [u8],
+        acts: &mut Vec<Act>,
+    ) -> Result<(), DriverError> {
+        let arrived_bytes = rustix::io::ioctl_fionread(&self.stream).unwrap_or(0);
+        let mut left_bytes = arrived_bytes.max(HELD_BACK_BYTES);
+        while let Stage::Served(_) = &self.stage
+            && left_bytes > 0
+        {
+            // Its side sends the rest only when it hears that the first was taken, which the
+            // kernel would else put off.
+            let _ = rustix::net::sockopt::set_tcp_quickack(&self.stream, true);
+            // Not by way of the runtime, which may not know yet that there is something.
+            let Ok(len @ 1..) = rustix::io::read(&self.stream, &mut *buffer) else {
+                return Ok(()); // the end, if it is that, is heard in its turn
+            };
+            left_bytes = left_bytes.saturating_sub(len as u64);
+            self.hear(Some(len), buffer, acts)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the first `len` bytes of `buffer`; none or no length is the end.
+    fn hear(
+        &mut self,
+        len: Option<usize>,
+        buffer: &[u8],
+        acts: &mut Vec<Act>,
+    ) -> Result<(), DriverError> {
+        let Some(len @ 1..) = len else {
+            return Err(self.close());
+        };
+        let Stage::Served(session) = &mut self.stage else {
+            return Ok(());
+        };
+        let received = BootTime::now();
+        let heard = session.handle_bytes(received.ms(), buffer.get(..len).unwrap_or_default());
+        acts.extend(
+            std::iter::from_fn(|| session.poll_input()).map(|input| Act {
+                received,
+                origin: Origin::Wire,
+                input,
+            }),
+        );
+        heard.map_err(|error| self.dismiss(error))
+    }
+
+    /// Does what is due, and gives it of the picture what it asked for, unless it still has to
+    /// take what it was given.
+    pub(super) fn serve(
+        &mut self,
+        framebuffer: &Framebuffer,
+        now: BootTime,
+    ) -> Result<(), DriverError> {
+        let Stage::Served(session) = &mut self.stage else {
+            return Ok(());
+        };
+        if let Err(error) = session.handle_timeout(now.ms()) {
+            return Err(self.dismiss(error));
+        }
+        if self.pending.is_empty() {
+            session.update(framebuffer);
+            self.pending = session.poll_transmit().unwrap_or_default().into();
+        }
+        Ok(())
+    }
+
+    /// Lets it go, and tells it why if it takes that at once.
+    fn dismiss(&mut self, error: DriverError) -> DriverError {
+        if let Stage::Served(session) = &mut self.stage
+            && self.pending.is_empty()
+            && let Some(words) = session.poll_transmit()
+        {
+            let _ = rustix::io::write(&self.stream, &words); // it may be gone
+        }
+        self.stage = Stage::Gone;
+        self.pending = Bytes::new();
+        error
+    }
+
+    /// It has closed the connection.
+    fn close(&mut self) -> DriverError {
+        let inside_message = self.due().is_some();
+        self.dismiss(DriverError::Closed { inside_message })
+    }
+}
