@@ -19,17 +19,17 @@ need_free_port
 mkdir -p "$PLAYHEAD_HOME"
 build 8 --workspace
 
-say "Starting the server and a desktop, and recording it for $seconds seconds"
+say "Starting the server and a desktop, and recording for $seconds seconds who drives it"
 serve
 start_desktop
 start_recorder
 echo "  live: $site/"
-bash samples/story.sh "$display" "$desk" "$seconds" | tee "$rows" | while read -r row; do
+bash samples/story.sh "$display" "$desk" "$door" "$seconds" | tee "$rows" | while read -r row; do
     curl -fsS -o "$PLAYHEAD_HOME/answer.json" --data-binary "$row" \
         -H 'content-type: application/x-ndjson' "$site/api/v1/events" || fail "a row was refused: $row"
     jq -r '"  \(.time[11:23])  \(.outcome)\t\(.text)"' <<<"$row" | expand -t 26
 done
-stop_recorder
+end_recorder
 kill "$desktop"
 
 session=$(curl -fsS "$site/api/v1/sessions?run=$RUN" | jq -er '.sessions[0].id') || fail "no session of $RUN is listed"
@@ -61,5 +61,7 @@ t=$(jq -er .t <<<"$moment")
 curl -fsS -D "$PLAYHEAD_HOME/frame.head" -o "$PLAYHEAD_HOME/frame.jpg" "$site/api/v1/sessions/$session/frame?t=$t"
 shown=$(ffprobe -v error -show_entries stream=width,height -of csv=p=0 "$PLAYHEAD_HOME/frame.jpg")
 [ "$shown" = 1280,800 ] || fail "the frame at $t ms is no picture of 1280x800: $shown"
+typed=$(curl -fsS "$site/api/v1/sessions/$session/events?kinds=text_run&q=Sparebanken" | jq -r '.rows | length')
+[ "$typed" = 1 ] || fail "the driver's text was recorded $typed times"
 echo "  session $session · row at $t ms · frame $shown,$(grep -i x-playhead-frame-t: "$PLAYHEAD_HOME/frame.head" | cut -d: -f2 | tr -d '\r') ms"
 echo 'demo: ok'

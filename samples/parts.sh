@@ -70,20 +70,20 @@ start_desktop() {
     wait_for 60 "$desktop" "$PLAYHEAD_HOME/desktop.log" 'the desktop' test -e "$desk/ready"
 }
 
-# Sets `recorder`, once the first frame is durable.
+# Sets `recorder`, which waits at `door` for a driver and records as long as one is there.
 start_recorder() {
-    rm -f "$PLAYHEAD_HOME/recording"
-    start "$PLAYHEAD_HOME/record.log" "$target/playhead-agent" record "vnc://127.0.0.1:$port" \
-        --policy samples/policy.toml --ready-file "$PLAYHEAD_HOME/recording" --give-up-after 0 \
+    door=127.0.0.1:$((port + 100))
+    start "$PLAYHEAD_HOME/record.log" "$target/playhead-agent" proxy "vnc://127.0.0.1:$port" --listen "$door" --once \
+        --policy samples/policy.toml --give-up-after 0 \
         --run "$RUN" --traceparent "00-$TRACE_ID-00f067aa0ba90200-01" \
         --title 'Bank details of Nordic Paper' --request 'Compare the vendor letter with our record and prepare the change' \
         --actor invoice-bot --actor-kind agent --on-behalf-of 'Dana Osei' --os linux --image ledger-desk:12 \
         --deployment sample --region local --egress-policy 'deny all but ledger' --label team=payables
     recorder=${children[-1]}
-    wait_for 30 "$recorder" "$PLAYHEAD_HOME/record.log" 'the recorder' test -e "$PLAYHEAD_HOME/recording"
+    wait_for 30 "$recorder" "$PLAYHEAD_HOME/record.log" 'the recorder' grep -q '^Waiting at' "$PLAYHEAD_HOME/record.log"
 }
 
-stop_recorder() {
-    kill -INT "$recorder"
+# The driver has left, and the recorder closes the session.
+end_recorder() {
     wait "$recorder" || { tail -n 5 "$PLAYHEAD_HOME/record.log" >&2; fail "the recorder did not close cleanly"; }
 }

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 seconds=120
 # The answer takes so long that a whole idle GOP of 60 s passes wherever the cuts fall, and the
 # rest is stored as its repetition.
-export ANSWER_SECONDS=130
+export ANSWER_SECONDS=130 LAST_SIZE=1280x720
 most_kib=3072
 PLAYHEAD_HOME=$(mktemp -d)
 export PLAYHEAD_HOME RUN=run-2107 TRACE_ID=4bf92f3577b34da6a3ce929d0e0e4736
@@ -17,7 +17,7 @@ build 8 --workspace
 start_desktop
 start_recorder
 say "Recording $((seconds + ANSWER_SECONDS + 10)) s"
-bash samples/story.sh "$display" "$desk" "$seconds" >"$PLAYHEAD_HOME/rows.ndjson" &
+bash samples/story.sh "$display" "$desk" "$door" "$seconds" >"$PLAYHEAD_HOME/rows.ndjson" &
 story=$!
 
 # In a quiet part of the story the server stops answering, and comes back.
@@ -27,9 +27,7 @@ sleep 6
 kill -CONT "$(cat "$desk/xvnc.pid")"
 
 wait "$story"
-DISPLAY=:$display xrandr --output VNC-0 --mode 1280x720
-sleep 10
-stop_recorder
+end_recorder
 
 "$target/playhead" events import "$PLAYHEAD_HOME/rows.ndjson"
 kib=$(du -sk --apparent-size "$PLAYHEAD_HOME/store" | cut -f1)

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # What the agent "invoice-bot" does on the sample desktop, and what an audit log says about it.
 #
-#   samples/story.sh DISPLAY_NUMBER FOLDER [SECONDS]
+#   samples/story.sh DISPLAY_NUMBER FOLDER ADDRESS [SECONDS]
+#
+# The agent types and points as a VNC client of ADDRESS, which is the recorder's proxy; only which
+# window is in front is settled on the display itself.
 #
 # Prints one event row a line, each at the moment it happens. SECONDS (default 60) stretches the
 # waits between actions; typing keeps its pace. ANSWER_SECONDS more pass until a person answers.
-# RUN and TRACE_ID tie the rows to a recording.
+# With LAST_SIZE the screen takes that size in the end. RUN and TRACE_ID tie the rows to a recording.
 set -euo pipefail
 
 export DISPLAY=":$1"
 folder=$2
-seconds=${3:-60}
+seconds=${4:-60}
 run=${RUN:-run-2107}
 trace_id=${TRACE_ID:-4bf92f3577b34da6a3ce929d0e0e4736}
 
@@ -40,9 +43,15 @@ artifact() { # PATH
         --arg uri "file:work/$(basename "$1")" '{artifact: {name: $name, bytes: $bytes, sha256: $sha256, uri: $uri}}'
 }
 
-run_line() { xdotool windowactivate --sync "$terminal" type --delay 35 "$1"$'\n'; }
-point() { xdotool mousemove --sync "$1" "$2"; }
-click() { point "$1" "$2" && sleep 0.3 && xdotool click 1; }
+coproc driver { "$(dirname "$0")/../target/ci/driver" "$3"; }
+exec {say}>&"${driver[1]}" {hear}<&"${driver[0]}" # a coprocess that ends takes its own names along
+answered() { read -r -u "$hear" answer && [ "$answer" = ok ]; }
+drive() { echo "$*" >&"$say" && answered; }
+answered
+
+run_line() { xdotool windowactivate --sync "$terminal" && drive type 35 "$1" && drive key Return; }
+point() { drive move "$1" "$2"; }
+click() { point "$1" "$2" && sleep 0.3 && drive click; }
 
 # --- reading the request ---------------------------------------------------------------------
 at 2
@@ -65,7 +74,7 @@ row sandbox snapshot recorded 'Snapshot s-38 taken' '{"span_id":"00f067aa0ba9020
 # --- looking around, and a note --------------------------------------------------------------
 at 26
 point 400 600
-for wheel in 5 5 5 4 4 4 4; do xdotool click $wheel && sleep 0.3; done
+for steps in 1 1 1 -1 -1 -1 -1; do drive wheel $steps && sleep 0.3; done
 at 34
 run_line 'echo "4471: letter and record differ" > note.txt'
 run_line 'echo "letter is dated 28 November" >> note.txt'
@@ -77,14 +86,15 @@ row sandbox artifact recorded 'Wrote note.txt' \
 at 46
 xdotool windowactivate --sync "$browser"
 click 350 329
-xdotool type --delay 45 'Sparebanken Vestland'
+drive type 45 'Sparebanken Vestland'
 click 132 376
 row broker log asked 'Save new bank of vendor 4471' '{"span_id":"00f067aa0ba90205","request":"q-4472"}'
 xdotool windowactivate --sync "$terminal"
 sleep "${ANSWER_SECONDS:-0}"
 began_ms=$((began_ms + 1000 * ${ANSWER_SECONDS:-0}))
 at 74
-xdotool windowactivate --sync "$browser" key F8
+xdotool windowactivate --sync "$browser"
+drive key F8
 row broker log blocked 'Save new bank of vendor 4471' \
     '{"span_id":"00f067aa0ba90205","request":"q-4472","decided_by":"Dana Osei","attributes":{"reason":"call the vendor first"}}'
 
@@ -96,3 +106,7 @@ at 90
 run_line 'sha256sum note.txt'
 row sandbox mark recorded 'Request 2107 handed back' '{"span_id":"00f067aa0ba90207"}'
 at 100
+if [ -n "${LAST_SIZE:-}" ]; then
+    xrandr --output VNC-0 --mode "$LAST_SIZE"
+    sleep 10
+fi
