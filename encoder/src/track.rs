@@ -259,6 +259,13 @@ impl Track {
         self.sample(t, changed.permille_of(screen).max(1), out)
     }
 
+    /// The first instant at which something new can be shown: what was shown until then stands
+    /// recorded.
+    #[must_use]
+    pub const fn earliest(&self) -> MediaTime {
+        self.floor
+    }
+
     /// There is no picture since `from`, the last proven instant.
     ///
     /// # Errors

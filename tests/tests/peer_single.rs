@@ -10,12 +10,13 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use capture::{Framebuffer, Size, source::SourceEvent};
 use capture_vnc::{Config, Session};
-use pipeline_tests::clock::{utc_ms, wait_for};
+use pipeline_tests::clock::{pass_until_utc_ms, utc_ms, wait_for};
 use pipeline_tests::desktop::{Desktop, free_display};
 use pipeline_tests::driver::{Driver, keysym};
 use pipeline_tests::picture::Picture;
 use pipeline_tests::playhead::{Home, Proxy, Recorded, Server};
 use pipeline_tests::process::Process;
+use rustix::process::Signal;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const SIZE: (u16, u16) = (640, 480);
@@ -129,6 +130,38 @@ fn peer_a_machine_taken_over_twice_is_let_go() -> anyhow::Result<()> {
     let gaps = server.only_session()?.gaps()?;
     let reasons: Vec<&str> = gaps.iter().map(|(.., reason)| reason.as_str()).collect();
     ensure!(reasons == ["disconnected", "taken-over"], "{gaps:?}");
+    Ok(())
+}
+
+#[test]
+fn peer_a_pointer_that_moves_hides_no_stall() -> anyhow::Result<()> {
+    const STALL_MS: u64 = 5_000;
+    let home = Home::new()?;
+    let desktop = start(home.path(), REFUSES)?;
+    desktop.run("xsetroot", &["-solid", "#22344f"])?;
+    let options = ["--once", "--upstream", "single"];
+    let mut proxy = Proxy::start(&home, &desktop.url(), &options)?;
+    let mut driver = Driver::connect(proxy.address, None)?;
+    driver.ignore_pictures()?;
+    driver.pointer(REST, 0)?;
+    let stopped = utc_ms();
+    desktop.server.signal(Signal::STOP)?;
+    for step in 0..STALL_MS / 100 {
+        driver.pointer((100 + u16::try_from(step)?, 100), 0)?;
+        pass_until_utc_ms(stopped + 100 * (step + 1));
+    }
+    desktop.server.signal(Signal::CONT)?;
+    proxy.wait_for("gap", 2)?; // its beginning and its end
+    drop(driver);
+    ensure!(proxy.process.wait(PATIENCE)?.success(), "a clean end");
+
+    let server = Server::start(&home)?;
+    let gaps = server.only_session()?.gaps()?;
+    ensure!(gaps.len() == 1, "{gaps:?}");
+    let (from, to, reason) = &gaps[0];
+    ensure!(reason == "stalled", "{gaps:?}");
+    // Stillness is proved each second; the rest is room for a busy machine.
+    ensure!(to - from >= STALL_MS - 500, "{gaps:?}");
     Ok(())
 }
 

@@ -127,6 +127,8 @@ struct View {
     desktop: Option<Desktop>,
     /// Where the picture changed since a frame was taken, and when the last of it was received.
     changed: Option<(Damage, BootTime)>,
+    /// Since when a pointer that we lay over the picture is not as in the last frame.
+    pointer_since: Option<BootTime>,
     /// An update is painted and the next one not yet requested.
     unconsumed: bool,
     /// When the last frame was taken.
@@ -189,7 +191,7 @@ impl View {
                     }
                     recording.cursor(at, shape);
                     if wanted {
-                        self.pointer_changed(received);
+                        self.pointer_changed(received, connection);
                     }
                 }
                 SourceEvent::Proof | SourceEvent::Bell => {}
@@ -199,9 +201,15 @@ impl View {
         Ok(())
     }
 
-    /// The pointer that is laid over the picture is not where it was, or as it was.
-    fn pointer_changed(&mut self, at: BootTime) {
-        self.changed.get_or_insert((Damage::EMPTY, at)).1 = at;
+    /// The pointer that is laid over the picture is not where it was, or as it was. That proves
+    /// nothing of the picture under it, which may have stalled.
+    fn pointer_changed(&mut self, at: BootTime, connection: &mut Connection) {
+        let (damage, last) = self.changed.get_or_insert((Damage::EMPTY, at));
+        *last = at;
+        if damage.is_empty() && !self.unconsumed {
+            connection.session.request_proof(at.ms());
+        }
+        self.pointer_since.get_or_insert(at);
     }
 
     /// Passes on to the machine what somebody did who is served by this process. The recording has
@@ -219,7 +227,7 @@ impl View {
         if let Input::Pointer(pointer) = &act.input {
             clients.cursor(Some(pointer.at), None);
             recording.cursor(Some(pointer.at), None);
-            self.pointer_changed(act.received);
+            self.pointer_changed(act.received, connection);
         }
         connection.session.send_input(&act.input);
         connection.send().await
@@ -274,11 +282,21 @@ impl View {
         }
     }
 
-    /// When the changed picture may be taken as a frame; `None` while nothing changed, or while an
-    /// update is half painted.
+    /// Whether there is a picture to take: not one that is half painted, nor an old one that may
+    /// not stand any more under a pointer that has moved.
+    fn is_whole(&self, connection: &Connection) -> bool {
+        let only_pointer = self
+            .changed
+            .as_ref()
+            .is_some_and(|(damage, _)| damage.is_empty());
+        let stands = !only_pointer || self.pointer_since <= self.proven;
+        stands && !connection.session.is_inside_message()
+    }
+
+    /// When the changed picture may be taken as a frame; `None` while there is none to take.
     fn slot(&self, connection: &Connection, recording: &Recording<'_>) -> Option<BootTime> {
         let (_, received) = self.changed.as_ref()?;
-        if connection.session.is_inside_message() {
+        if !self.is_whole(connection) {
             return None;
         }
         let by_rate = self
@@ -319,10 +337,11 @@ impl View {
         recording: &mut Recording<'_>,
         now: BootTime,
     ) -> anyhow::Result<()> {
-        let whole = !connection.session.is_inside_message();
+        let whole = self.is_whole(connection);
         if let Some(desktop) = &self.desktop
             && let Some((damage, received)) = self.changed.take_if(|_| whole)
         {
+            self.pointer_since = None;
             let framebuffer = &connection.framebuffer;
             let was_blank = self.black.is_blank();
             let light = Light::of(framebuffer);

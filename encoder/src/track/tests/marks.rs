@@ -62,6 +62,17 @@ fn a_mark_masks_from_its_own_instant_to_its_end() {
 }
 
 #[test]
+fn a_mark_is_in_force_from_the_earliest_instant_on() {
+    let mut rig = Rig::new(SIZE).with_policy(VAULT);
+    rig.change(500);
+    let earliest = rig.track.earliest().ms();
+    assert_eq!(earliest, 501, "the picture of its own ms stands recorded");
+    rig.marks(earliest, OPEN);
+    let recorded = check(rig.end(600));
+    assert_eq!(spans(&recorded.objects[0]), [(earliest, 600)]);
+}
+
+#[test]
 fn what_changes_no_mask_changes_nothing() {
     let mut rig = Rig::new(SIZE).with_policy(VAULT);
     rig.change(0);

@@ -63,7 +63,7 @@ impl Codec for Tiny {
 /// A desktop that is one colour and changes it.
 pub(super) struct Rig {
     framebuffer: Framebuffer,
-    track: Track,
+    pub(super) track: Track,
     out: Vec<Output>,
     seen: Seen,
     now: u64,

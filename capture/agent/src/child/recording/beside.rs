@@ -159,7 +159,8 @@ impl Recording<'_> {
         let Some(film) = &self.film else {
             return Ok(());
         };
-        let t = film.clock.at(received);
+        // From then on it is in force: a picture of the same ms is older, and stands recorded.
+        let t = film.clock.at(received).max(film.track.earliest());
         let beside = &mut self.beside;
         beside
             .keeper
