@@ -20,7 +20,7 @@ test-kills: packages viewer ## Kill the recorder 20 times at random moments (abo
 	PLAYHEAD_KILLS=20 cargo test --profile ci --locked -p pipeline-tests --test peer_kills -- --test-threads=1 --nocapture
 
 fuzz: ## Fuzz every parser of a peer's bytes, each for FUZZ_SECONDS (default: an hour)
-	FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} tests/fuzz/run.sh
+	FUZZ_SEED=0 FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} tests/fuzz/run.sh
 
 build: packages viewer ## Release binaries with the viewer embedded, in target/release
 	cargo build --release --locked --bins

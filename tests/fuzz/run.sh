@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Runs each fuzzer for FUZZ_SECONDS (default 30), two at a time, from what is kept in corpus/ and
 # findings/. What it finds is written to findings/TARGET/, where `cargo test` will find it too.
+# FUZZ_SEED (default 1) is where it begins to look: a short run is no lottery for whoever changed
+# something else. 0 is chance.
 #
 #   tests/fuzz/run.sh [TARGET…]
 #
@@ -26,7 +28,7 @@ fuzz() { # TARGET
     local kept=tests/fuzz/corpus/$1 found=tests/fuzz/findings/$1 grown=target/fuzz/corpus/$1
     mkdir -p "$kept" "$found" "$grown"
     # A desktop of the size a recorder accepts, twice, and what the fuzzer keeps for itself.
-    nice "target/fuzz/$host/ci/fuzz_$1" -max_total_time="$seconds" -rss_limit_mb=700 -timeout=20 \
+    nice "target/fuzz/$host/ci/fuzz_$1" -max_total_time="$seconds" -seed="${FUZZ_SEED:-1}" -rss_limit_mb=700 -timeout=20 \
         -max_len=20000 -print_final_stats=1 -verbosity=0 -artifact_prefix="$found/" \
         "$grown" "$kept" "$found" >"target/fuzz/$1.log" 2>&1 || {
         tail -n 40 "target/fuzz/$1.log"
