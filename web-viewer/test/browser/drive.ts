@@ -1,5 +1,7 @@
 /** How does a test move the player? As a person does: by keys, the pointer and the go-to dialog. */
 
+import assert from "node:assert/strict";
+
 import type { Page } from "playwright-core";
 
 /** Types `t` ms into the go-to dialog. Does not wait for the frame. */
@@ -18,6 +20,20 @@ export async function standsAt(page: Page, t: number): Promise<void> {
       (data?.["state"] === "paused-ready" || data?.["state"] === "gap")
     );
   }, t);
+}
+
+/** Waits until the stage has kept its state for half a second of painted frames. */
+export async function staysStill(page: Page): Promise<void> {
+  const changes = await page.evaluate(async () => {
+    const stage = document.querySelector<HTMLElement>(".stage");
+    const seen: string[] = [];
+    const observer = new MutationObserver(() => seen.push(stage?.dataset["state"] ?? ""));
+    if (stage !== null) observer.observe(stage, { attributeFilter: ["data-state", "data-t"] });
+    for (let frame = 0; frame < 30; frame += 1) await new Promise(requestAnimationFrame);
+    observer.disconnect();
+    return seen;
+  });
+  assert.deepEqual(changes, []);
 }
 
 /** Opens a session's page and waits until it stands. */

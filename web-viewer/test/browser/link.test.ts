@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
 
 import { TRACE } from "../fixture/story.ts";
-import { goTo, openAt, standsAt } from "./drive.ts";
+import { goTo, openAt, standsAt, staysStill } from "./drive.ts";
 import { Bench, settled, shown } from "./harness.ts";
 
 let bench: Bench;
@@ -152,6 +152,7 @@ test("back visits each moment that was gone to by a row", async () => {
   for (const t of [15_250, 9_920, 4_210, 1_000]) {
     await page.goBack();
     await standsAt(page, t);
+    await staysStill(page); // an address is followed once
     assert.equal((await shown(page)).code, bench.codeAt(t));
   }
   await page.context().close();

@@ -1,6 +1,6 @@
 /** The replay page: one session, its stage, timeline and log in step (viewer.md 4). */
 
-import { useSignalEffect } from "@preact/signals";
+import { untracked, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
@@ -41,7 +41,8 @@ export function ReplayPage({ id }: { id: string }): JSX.Element {
 
   useSignalEffect(() => {
     const now = route.value;
-    if (now !== arrival && now.path[1] === id) void replay.revisit(now.query);
+    if (now === arrival || now.path[1] !== id) return;
+    untracked(() => void replay.revisit(now.query)); // once for each address, whatever it reads
   });
 
   if (replay.error.value !== undefined)
