@@ -34,8 +34,7 @@ export function actOf(row: Row): Act | undefined {
     return { what: "key", name, down, repeat: data["repeat"] === true, mods };
   }
   if (kind === "text_run") {
-    const to = Math.max(row.t, number(data["to"]) ?? row.t);
-    return { what: "run", text: string(data["text"]), to };
+    return { what: "run", text: string(data["text"]), to: endOf(row) };
   }
   if (kind === "pointer" && data["action"] === "path") {
     const path: (readonly [t: number, at: Point])[] = [];
@@ -57,6 +56,12 @@ export function actOf(row: Row): Act | undefined {
   if (kind === "wheel")
     return { what: "wheel", at, dx: number(data["dx"]) ?? 0, dy: number(data["dy"]) ?? 0 };
   return undefined;
+}
+
+/** When what `row` tells was over, in session ms: a typed run and a path last. */
+export function endOf({ kind, t, data }: Row): number {
+  const [dt] = list(kind === "pointer" ? list(data["path"]).at(-1) : undefined);
+  return Math.max(t, (kind === "text_run" ? number(data["to"]) : t + (number(dt) ?? 0)) ?? t);
 }
 
 /** A path's row with its two ends alone: a list of a day's moves must stay small. */

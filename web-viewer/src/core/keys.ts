@@ -24,6 +24,7 @@ export type Action =
   | "zoom-out"
   | "zoom-in"
   | "zoom-all"
+  | "lanes"
   | "full-screen"
   | "masks"
   | "show-keys"
@@ -85,6 +86,7 @@ export const BINDINGS: readonly Binding[] = [
   { action: "zoom-out", keys: ["-"], label: "-", text: "Timeline: wider span" },
   { action: "zoom-in", keys: ["="], label: "=", text: "Timeline: narrower span" },
   { action: "zoom-all", keys: ["\\"], label: "\\", text: "Timeline: whole session" },
+  { action: "lanes", keys: ["t"], label: "T", text: "Timeline: a lane for each input device" },
   { action: "full-screen", keys: ["f"], label: "F", text: "Full screen" },
   { action: "masks", keys: ["r"], label: "R", text: "Mask outlines on or off" },
   { action: "show-keys", keys: ["q"], label: "Q", text: "Keys on the stage on or off" },

@@ -1,5 +1,6 @@
 /** What does each pixel column of the timeline show? Binning and ticks, without drawing. */
 
+import { endOf } from "./input.ts";
 import type { Outcome, Row } from "./rows.ts";
 import { OUTCOMES } from "./rows.ts";
 
@@ -47,16 +48,26 @@ export function deviceOf({ kind }: Row): Device {
   return kind === "pointer" || kind === "wheel" ? "pointer" : "key";
 }
 
-/** The pixel columns of a lane of `width` in which `rows` have something, by device. */
+/** The pixel columns in which something begins, and those in which it goes on. */
+interface Columns {
+  readonly at: Set<number>;
+  readonly on: Set<number>;
+}
+
+/** What a lane of `width` pixels shows of the input `rows`, by device. */
 export function marks(
   rows: readonly Row[],
   x: (t: number) => number,
   width: number,
-): Readonly<Record<Device, ReadonlySet<number>>> {
-  const found = { key: new Set<number>(), pointer: new Set<number>(), clip: new Set<number>() };
+): Readonly<Record<Device, Columns>> {
+  const columns = (): Columns => ({ at: new Set(), on: new Set() });
+  const found = { key: columns(), pointer: columns(), clip: columns() };
   for (const row of rows) {
-    const at = Math.floor(x(row.t));
-    if (0 <= at && at <= width) found[deviceOf(row)].add(at);
+    const first = Math.floor(x(row.t));
+    const last = Math.min(width, Math.floor(x(endOf(row))));
+    const { at, on } = found[deviceOf(row)];
+    if (0 <= first && first <= width) at.add(first);
+    for (let column = Math.max(0, first); column < last; column += 1) on.add(column + 1);
   }
   return found;
 }
@@ -72,13 +83,19 @@ export interface Density {
 /** This many inputs a second make a full bar. */
 const BUSY_INPUT = 5;
 
+/** How busy one column was, 0–1, and whether the input there outweighs what the screen did. */
+export interface Bar {
+  readonly height: number;
+  readonly byInput: boolean;
+}
+
 /**
- * Bar heights 0–1, one for each of `columns` over the span `from..to`: the square root of input
- * rate plus half the changed share, so that a single key still shows beside a scrolling page.
+ * One bar for each of `columns` over the span `from..to`: the square root of input rate plus half
+ * the changed share, so that a single key still shows beside a scrolling page.
  */
-export function heat(density: Density, columns: number, from: number, to: number): Float32Array {
+export function heat(density: Density, columns: number, from: number, to: number): Bar[] {
   const inputs = new Float32Array(columns);
-  const bars = new Float32Array(columns);
+  const changed = new Float32Array(columns);
   const { activity = [], input = [] } = density.lanes;
   const bucketMs = (density.to - density.from) / density.n;
   const columnMs = (to - from) / columns;
@@ -88,14 +105,15 @@ export function heat(density: Density, columns: number, from: number, to: number
     const last = Math.max(first, Math.ceil((t + bucketMs - from) / columnMs) - 1);
     for (let c = Math.max(0, first); c <= last && c < columns; c += 1) {
       inputs[c] = (inputs[c] as number) + (input[i] ?? 0) / (last - first + 1);
-      bars[c] = Math.max(bars[c] as number, (0.5 * (activity[i] ?? 0)) / 1000);
+      changed[c] = Math.max(changed[c] as number, (0.5 * (activity[i] ?? 0)) / 1000);
     }
   }
   // A rate over less than a second would make each key look like a storm.
   const seconds = Math.max(columnMs, 1000) / 1000;
-  return bars.map((changed, c) =>
-    Math.sqrt(Math.min(1, changed + (inputs[c] as number) / seconds / BUSY_INPUT)),
-  );
+  return Array.from(changed, (share, c) => {
+    const rate = (inputs[c] as number) / seconds / BUSY_INPUT;
+    return { height: Math.sqrt(Math.min(1, share + rate)), byInput: rate > 0 && rate >= share };
+  });
 }
 
 /** Distances between ruler ticks, in ms: those a person can count in. */

@@ -13,6 +13,8 @@ export const skipIdle = kept<"on" | "off">("skip-idle", "off", ["on", "off"]);
 /** Whether keys and clicks are drawn on the stage. */
 export const showKeys = kept<"on" | "off">("show-keys", "on", ["on", "off"]);
 export const showClicks = kept<"on" | "off">("show-clicks", "on", ["on", "off"]);
+/** Whether keys, pointer and clipboard have a lane each. */
+export const inputLanes = kept<"on" | "off">("input-lanes", "off", ["on", "off"]);
 
 /** Turns a choice of two over. */
 export function flip(choice: Signal<"on" | "off">): void {

@@ -187,6 +187,76 @@ test("while playing the current row stays in view; a wheel turn stops that, Y st
   await page.context().close();
 });
 
+/** Which of `tokens` the timeline's canvas shows within `from..to` ms and the rows `y` of css px. */
+const coloursAt = (
+  page: Page,
+  [from, to]: readonly [number, number],
+  y: readonly [number, number],
+  tokens: readonly string[],
+): Promise<string[]> =>
+  page.evaluate(
+    ({ from, to, y, tokens, duration }) => {
+      const canvas = document.querySelector<HTMLCanvasElement>(".lanes > canvas");
+      const g = canvas?.getContext("2d");
+      if (canvas == null || g == null) return [];
+      const left = Math.round((from / duration) * canvas.width);
+      const width = Math.round((to / duration) * canvas.width) - left;
+      const { data } = g.getImageData(left, y[0], width, y[1] - y[0]);
+      return tokens.filter((token) => {
+        g.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${token}`);
+        const [r, gr, b] = [1, 3, 5].map((i) => parseInt(String(g.fillStyle).slice(i, i + 2), 16));
+        for (let i = 0; i < data.length; i += 4) {
+          const off = [r, gr, b].map((c, n) => Math.abs((c ?? 0) - (data[i + n] ?? 0)));
+          if ((data[i + 3] ?? 0) > 90 && Math.max(...off) < 5) return true;
+        }
+        return false;
+      });
+    },
+    { from, to, y, tokens, duration: bench.film.duration },
+  );
+
+test("T gives keys, pointer and clipboard a lane each, and that is remembered", async () => {
+  const { page, faults } = await bench.page();
+  await ready(page, "/s/film?t=15.25");
+  const names = async (): Promise<string> =>
+    (await page.locator(".lane-names > *").allInnerTexts()).join(" ");
+  const height = async (): Promise<number> =>
+    (await page.locator(".lanes > canvas").boundingBox())?.height ?? 0;
+  assert.equal(await names(), "Activity Log Input Spans Masks");
+  const folded = await height();
+  await page.keyboard.press("t");
+  const button = page.getByRole("button", { name: "Keys: a lane", expanded: true });
+  await button.waitFor();
+  assert.equal(await names(), "Activity Log Keys Pointer Clipboard Spans Masks");
+  await page.waitForFunction(
+    (px) => document.querySelector(".lanes > canvas")?.clientHeight === px,
+    folded + 40,
+  );
+  const lane = (n: number): [number, number] => [48 + 20 * n, 48 + 20 * n + 19];
+  const devices = ["key", "pointer", "clip"];
+  assert.deepEqual(await coloursAt(page, [12_900, 15_050], lane(1), devices), ["key"]);
+  assert.deepEqual(await coloursAt(page, [17_900, 20_600], lane(2), devices), ["pointer"]);
+  assert.deepEqual(await coloursAt(page, [14_900, 15_600], lane(3), devices), ["clip"]);
+  await page.reload();
+  await button.click();
+  await page.getByRole("button", { name: "Input: a lane", expanded: false }).waitFor();
+  assert.equal(await height(), folded);
+  assert.deepEqual(faults, []);
+  await page.context().close();
+});
+
+test("activity is tinted by what outweighs, and what input caused stands on a foot", async () => {
+  const { page } = await bench.page();
+  await ready(page, "/s/film?t=1");
+  const causes = ["key", "accent"];
+  const foot = [41, 44] as const;
+  assert.deepEqual(await coloursAt(page, [200_300, 202_000], [4, 40], causes), ["key"]);
+  assert.deepEqual(await coloursAt(page, [200_300, 202_000], foot, causes), ["key"]);
+  assert.deepEqual(await coloursAt(page, [241_000, 249_000], [4, 40], causes), ["accent"]);
+  assert.deepEqual(await coloursAt(page, [241_000, 249_000], foot, causes), []);
+  await page.context().close();
+});
+
 test("the theme follows the system until it is switched, and stays switched", async () => {
   const { page } = await bench.page({ colorScheme: "dark" });
   await page.goto(`${bench.origin}/sessions`);

@@ -204,9 +204,22 @@ test("of a long path a list keeps the ends", () => {
 test("the lane has one mark a column and device, however much happened there", () => {
   const many = Array.from({ length: 1_000 }, (_, i): Told => down(i, "a"));
   const found = marks(rows(...many, path(1_000, [0, 1, 1])), (t) => t / 100, 20);
-  assert.equal(found.key.size, 10);
-  assert.deepEqual([...found.pointer], [10]);
-  assert.equal(found.clip.size, 0);
+  assert.equal(found.key.at.size, 10);
+  assert.deepEqual([...found.pointer.at], [10]);
+  assert.equal(found.clip.at.size, 0);
+});
+
+test("what lasts goes on in the lane until it ends, from before the view and beyond it", () => {
+  const told = [run(0, "abc", 250), path(400, [0, 1, 1], [300, 2, 2]), run(1_800, "d", 9_000)];
+  const found = marks(rows(...told, down(500, "a")), (t) => t / 100 - 1, 20);
+  assert.deepEqual([[...found.key.at], [...found.pointer.at]], [[17, 4], [3]]);
+  assert.deepEqual(
+    [[...found.key.on], [...found.pointer.on]],
+    [
+      [1, 18, 19, 20],
+      [4, 5, 6],
+    ],
+  );
 });
 
 test("a hundred thousand events fold into what is left to read", () => {

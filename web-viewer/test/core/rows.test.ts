@@ -100,16 +100,23 @@ test("the strongest outcome stands for a column", () => {
   );
 });
 
-test("heat is the root of input and half the changed share", () => {
+test("heat is the root of input and half the changed share, and of what there is more of", () => {
   const density = {
     from: 0,
-    to: 4_000,
-    n: 4,
-    lanes: { activity: [0, 1000, 500, 0], input: [0, 0, 0, 5] },
+    to: 6_000,
+    n: 6,
+    lanes: { activity: [0, 1000, 500, 0, 1000, 80], input: [0, 0, 0, 5, 2, 1] },
   };
   assert.deepEqual(
-    [...heat(density, 4, 0, 4_000)].map((v) => Math.round(v * 100)),
-    [0, 71, 50, 100],
+    heat(density, 6, 0, 6_000).map(({ height, byInput }) => [Math.round(height * 100), byInput]),
+    [
+      [0, false],
+      [71, false],
+      [50, false],
+      [100, true],
+      [95, false],
+      [49, true],
+    ],
   );
 });
 

@@ -7,7 +7,7 @@ import * as api from "../../api/client.ts";
 import { SPEEDS } from "../../media/player.ts";
 import { tell } from "../live.tsx";
 import { navigate, rewrite } from "../router.ts";
-import { flip, showClicks, showKeys, skipIdle, timeStyle } from "../settings.ts";
+import { flip, inputLanes, showClicks, showKeys, skipIdle, timeStyle } from "../settings.ts";
 import type { Replay } from "./model.ts";
 import { quotable } from "./model.ts";
 import { TABS } from "./panel.ts";
@@ -129,6 +129,7 @@ export function perform(replay: Replay, action: Action, key: string): boolean {
     "zoom-out": () => zoomBy(replay, 2),
     "zoom-in": () => zoomBy(replay, 0.5),
     "zoom-all": () => (replay.zoom.value = undefined),
+    lanes: () => flip(inputLanes),
     "full-screen": toggleFullScreen,
     "show-keys": () => flip(showKeys),
     "show-clicks": () => flip(showClicks),

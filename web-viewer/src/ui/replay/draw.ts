@@ -1,7 +1,7 @@
 /** How is the timeline drawn? One pass over the lanes into a canvas, from plain data. */
 
 import type { Idle } from "../../core/idle.ts";
-import type { Density, Glyph } from "../../core/lanes.ts";
+import type { Density, Device, Glyph } from "../../core/lanes.ts";
 import { DEVICES, glyphs, heat, marks, ticks } from "../../core/lanes.ts";
 import type { Secret } from "../../core/input.ts";
 import type { Outcome, Row } from "../../core/rows.ts";
@@ -11,8 +11,8 @@ export const ACTIVITY_PX = 48;
 export const LANE_PX = 20;
 export const RULER_PX = 22;
 
-/** A lane below the activity, by what it shows. */
-export type Lane = "log" | "input" | "spans" | "masks";
+/** A lane below the activity, by what it shows: input in one, or each device in its own. */
+export type Lane = "log" | "input" | Device | "spans" | "masks";
 
 /** Everything in the picture. Times are session ms. */
 export interface Scene {
@@ -53,6 +53,7 @@ export function draw(
   const height = heightOf(scene.lanes);
   g.clearRect(0, 0, width, height);
   drawActivity(g, scene, width, x, colour);
+  const input = marks(scene.input, x, width);
   scene.lanes.forEach((lane, i) => {
     const top = ACTIVITY_PX + i * LANE_PX;
     g.fillStyle = colour("line");
@@ -61,7 +62,11 @@ export function draw(
       drawWaits(g, scene, top, x, colour);
       drawLog(g, glyphs(scene.log, x, width, 12), top, colour);
     }
-    if (lane === "input") drawInput(g, scene, width, top, x, colour);
+    const devices = lane === "input" ? DEVICES : DEVICES.filter((device) => device === lane);
+    if (devices.length > 0) {
+      drawSecrets(g, scene, top, x, colour);
+      drawInput(g, input, devices, top, colour);
+    }
     if (lane === "masks")
       for (const m of scene.masks) bar(g, x(m.from), x(m.to) - x(m.from), top, colour("mask"));
     if (lane === "spans") drawSpans(g, scene, top, x, colour);
@@ -69,6 +74,9 @@ export function draw(
   drawGaps(g, scene, x, height - RULER_PX, colour);
   drawRuler(g, scene, width, height, x, colour);
 }
+
+/** Bars of input reach so far below the others: the cause shows without colour. */
+const FOOT_PX = 4;
 
 function drawActivity(
   g: CanvasRenderingContext2D,
@@ -81,12 +89,12 @@ function drawActivity(
   const base = ACTIVITY_PX - 8;
   if (scene.density !== undefined) {
     const bars = heat(scene.density, Math.max(1, Math.floor(width / pitch)), scene.from, scene.to);
-    g.fillStyle = colour("accent");
-    bars.forEach((value, i) => {
-      if (value <= 0) return;
-      g.globalAlpha = 0.4 + 0.6 * value;
-      const h = Math.max(2, value * (base - 4));
-      g.fillRect(i * pitch, base - h, 2, h);
+    bars.forEach(({ height, byInput }, i) => {
+      if (height <= 0) return;
+      g.fillStyle = colour(byInput ? "key" : "accent");
+      g.globalAlpha = 0.4 + 0.6 * height;
+      const h = Math.max(2, height * (base - 4));
+      g.fillRect(i * pitch, base - h, 2, h + (byInput ? FOOT_PX : 0));
     });
     g.globalAlpha = 1;
   }
@@ -138,11 +146,10 @@ function drawSpans(
   }
 }
 
-/** Keys, pointer and clipboard below each other; where input was withheld, a bar behind them. */
-function drawInput(
+/** Where input was withheld, a bar behind the lane. */
+function drawSecrets(
   g: CanvasRenderingContext2D,
   scene: Scene,
-  width: number,
   top: number,
   x: (t: number) => number,
   colour: Palette,
@@ -152,11 +159,23 @@ function drawInput(
   for (const { from, to } of scene.secrets)
     g.fillRect(x(from), top + 1, Math.max(2, x(to) - x(from)), LANE_PX - 3);
   g.globalAlpha = 1;
-  const columns = marks(scene.input, x, width);
-  const pitch = (LANE_PX - 2) / DEVICES.length;
-  DEVICES.forEach((device, i) => {
+}
+
+/** The `devices` of a lane below each other: a tick where something begins, a line while it lasts. */
+function drawInput(
+  g: CanvasRenderingContext2D,
+  columns: ReturnType<typeof marks>,
+  devices: readonly Device[],
+  top: number,
+  colour: Palette,
+): void {
+  const inset = devices.length > 1 ? 1 : 4;
+  const pitch = (LANE_PX - 2 * inset) / devices.length;
+  devices.forEach((device, i) => {
+    const y = top + inset + i * pitch;
     g.fillStyle = colour(device);
-    for (const at of columns[device]) g.fillRect(at, top + 1 + i * pitch, 2, pitch - 1);
+    for (const at of columns[device].at) g.fillRect(at, y, 2, pitch - 1);
+    for (const at of columns[device].on) g.fillRect(at, y + pitch / 2 - 1, 1, 1.5);
   });
 }
 

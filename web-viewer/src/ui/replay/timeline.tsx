@@ -4,10 +4,12 @@ import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import { DEVICES } from "../../core/lanes.ts";
 import { spoken, utcSeconds } from "../../core/time.ts";
 import { reasonWords } from "../sessions/words.ts";
+import { flip, inputLanes } from "../settings.ts";
 import { zoomBy } from "./actions.ts";
-import { ACTIVITY_PX, heightOf } from "./draw.ts";
+import { ACTIVITY_PX, heightOf, LANE_PX } from "./draw.ts";
 import type { Lane } from "./draw.ts";
 import { Hover } from "./hover.tsx";
 import { Lanes } from "./lanes.tsx";
@@ -16,6 +18,9 @@ import type { Replay } from "./model.ts";
 const LABELS: Readonly<Record<Lane, string>> = {
   log: "Log",
   input: "Input",
+  key: "Keys",
+  pointer: "Pointer",
+  clip: "Clipboard",
   spans: "Spans",
   masks: "Masks",
 };
@@ -30,20 +35,25 @@ fit();
 
 export function TimelineBar({ replay }: { replay: Replay }): JSX.Element {
   const hover = useSignal<number | undefined>(undefined);
-  const lanes: readonly Lane[] = narrow.value
-    ? ["log"]
-    : ["log", "input", "spans", ...(replay.masks.value.length > 0 ? (["masks"] as const) : [])];
+  const lanes = lanesOf(replay);
   return (
     <section class="timeline" id="timeline" aria-label="Timeline" tabIndex={-1}>
       <div
         class="lane-names"
-        aria-hidden="true"
-        style={{ gridTemplateRows: `${ACTIVITY_PX}px repeat(${lanes.length}, 20px)` }}
+        style={{ gridTemplateRows: `${ACTIVITY_PX}px repeat(${lanes.length}, ${LANE_PX}px)` }}
       >
-        <span>Activity</span>
-        {lanes.map((lane) => (
-          <span key={lane}>{LABELS[lane]}</span>
-        ))}
+        <span aria-hidden="true" title="Bars with a foot: input. Without: the machine alone.">
+          Activity
+        </span>
+        {lanes.map((lane) =>
+          lane === "input" || lane === DEVICES[0] ? (
+            <InputName key="input" lane={lane} />
+          ) : (
+            <span key={lane} aria-hidden="true">
+              {LABELS[lane]}
+            </span>
+          ),
+        )}
       </div>
       <div class="lanes" style={{ height: `${heightOf(lanes)}px` }}>
         <Lanes replay={replay} lanes={lanes} />
@@ -52,6 +62,27 @@ export function TimelineBar({ replay }: { replay: Replay }): JSX.Element {
         {hover.value !== undefined && <Hover replay={replay} t={hover.value} />}
       </div>
     </section>
+  );
+}
+
+function lanesOf(replay: Replay): readonly Lane[] {
+  if (narrow.value) return ["log"];
+  const input = inputLanes.value === "on" ? DEVICES : (["input"] as const);
+  return ["log", ...input, "spans", ...(replay.masks.value.length > 0 ? ["masks" as const] : [])];
+}
+
+/** The name of the input lane, or of the first of them: opens and folds them. */
+function InputName({ lane }: { lane: Lane }): JSX.Element {
+  return (
+    <button
+      class="lane-name"
+      title="A lane for each input device (T)"
+      aria-label={`${LABELS[lane]}: a lane for each input device`}
+      aria-expanded={inputLanes.value === "on"}
+      onClick={() => flip(inputLanes)}
+    >
+      {LABELS[lane]}
+    </button>
   );
 }
 
