@@ -12,11 +12,9 @@ use segment::{
     manifest::Span,
 };
 use serde::{Deserialize, Serialize};
+use store::{Store, StoreError};
 
-use crate::{
-    catalog::{Catalog, CatalogError, CommittedObject, ObjectBody, Stored},
-    store::{Store, StoreError},
-};
+use crate::catalog::{Catalog, CatalogError, CommittedObject, ObjectBody, Stored};
 
 /// Why an object is not committed.
 #[derive(Debug, thiserror::Error)]

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, HashSet};
 use capture::{SessionId, WallTime};
 use segment::key::SessionKeys;
 use serde::Serialize;
+use store::Store;
 
 use crate::{
     catalog::{Catalog, CatalogError, LogObject, MAX_WRITE_ROWS},
     commit::{self, CommitError},
     log::{self, Names},
     row::{EventRow, Refusal, parse},
-    store::Store,
 };
 
 /// Refusals told one by one; more are only counted.

@@ -1,6 +1,6 @@
 //! Where recordings are kept and how a moment in them is found.
 //!
-//! The [object store](store) is the truth: objects are written once and never change. The
+//! The [object store](::store) is the truth: objects are written once and never change. The
 //! [catalogue](catalog) is an index over it that can be dropped and [rebuilt](rebuild). A
 //! session's objects become a [timeline]; [event rows](row) are [linked](link) to sessions, and
 //! [`resolve`] turns a trace, a row or a clock time into the exact frame.
@@ -20,12 +20,10 @@ pub mod rebuild;
 pub mod resolve;
 pub mod row;
 pub mod scan;
-pub mod store;
 pub mod timeline;
 pub mod verify;
 
 pub use at::At;
 pub use catalog::{Catalog, CatalogError, open_catalog};
 pub use row::EventRow;
-pub use store::{Store, StoreError, open_store};
 pub use timeline::Timeline;

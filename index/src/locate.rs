@@ -3,7 +3,7 @@
 use capture::{SessionId, WallTime};
 use segment::key::SessionKeys;
 
-use crate::store::{Listed, MAX_LIST, Store, StoreError};
+use store::{Listed, MAX_LIST, Store, StoreError};
 
 /// An id is made shortly before or after the session's start, perhaps across midnight.
 const DAYS_MS: [i64; 3] = [0, 86_400_000, -86_400_000];

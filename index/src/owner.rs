@@ -2,12 +2,10 @@
 //! keeps that name, so that neither is ever cleaned up by the other's rules.
 
 use serde::{Deserialize, Serialize};
+use store::{Store, StoreError};
 use uuid::Uuid;
 
-use crate::{
-    catalog::{Catalog, CatalogError},
-    store::{Store, StoreError},
-};
+use crate::catalog::{Catalog, CatalogError};
 
 /// Where the marker lies.
 pub const OWNER_KEY: &str = "v1/owner.json";
@@ -99,8 +97,10 @@ async fn read(store: &dyn Store) -> Result<String, ClaimError> {
 
 #[cfg(test)]
 mod tests {
+    use store::open_store;
+
     use super::*;
-    use crate::{open_catalog, open_store};
+    use crate::open_catalog;
 
     #[tokio::test]
     async fn a_catalogue_keeps_to_its_store() {

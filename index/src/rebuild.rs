@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use segment::key::SessionKeys;
+use store::{Store, StoreError};
 
 use crate::{
     catalog::{Catalog, CatalogError, LogObject, Stored},
     locate::{Listing, keys_of},
     log,
     scan::{self, ScanError, Unreadable, with_causes},
-    store::{Store, StoreError},
 };
 
 /// How far a rebuild is.

@@ -9,12 +9,12 @@ use segment::{
     key::{ObjectKind, SessionKeys, parse},
     mp4,
 };
+use store::{Listed, Store, StoreError};
 
 use crate::{
     catalog::{CommittedObject, ObjectBody, Stored},
     commit::Interrupted,
     locate::Listing,
-    store::{Listed, Store, StoreError},
 };
 
 /// A session as the store has it.

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capture::{SessionId, WallTime};
 use index::{
-    Catalog, CatalogError, Store, Timeline,
+    Catalog, CatalogError, Timeline,
     catalog::{ObjectRow, SessionSummary},
     import::{Import, ImportError, ImportReport},
     log::Names,
 };
+use store::Store;
 
 use crate::{
     cache::Cache,

@@ -7,11 +7,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use index::{
-    Store, StoreError,
-    catalog::{MediaRow, ObjectRow},
-};
+use index::catalog::{MediaRow, ObjectRow};
 use segment::mp4::{ReadError, fragment_samples, read_init};
+use store::{Store, StoreError};
 use tokio::sync::Semaphore;
 
 use crate::{

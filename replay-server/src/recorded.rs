@@ -7,10 +7,11 @@ use capture::{
     event::{Event, LATE_MS},
 };
 use index::{
-    CatalogError, StoreError,
+    CatalogError,
     catalog::{MediaRow, ObjectRow},
 };
 use segment::{idle, mp4::read_events};
+use store::StoreError;
 
 pub use words::words;
 

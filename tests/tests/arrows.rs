@@ -9,14 +9,15 @@ use serde::Deserialize;
 
 /// Who may know whom. A new arrow is a design change: it edits `ARCHITECTURE.md` in the same
 /// commit.
-const MAY_KNOW: [(&str, &[&str]); 11] = [
+const MAY_KNOW: [(&str, &[&str]); 12] = [
     ("capture", &[]),
     ("segment", &["capture"]),
     ("policy", &["capture"]),
     ("encoder", &["capture", "policy", "segment"]),
     ("capture-screen", &["capture"]),
     ("capture-vnc", &["capture"]),
-    ("index", &["capture", "segment"]),
+    ("store", &["segment"]),
+    ("index", &["capture", "segment", "store"]),
     (
         "capture-agent",
         &[
@@ -27,9 +28,13 @@ const MAY_KNOW: [(&str, &[&str]); 11] = [
             "index",
             "policy",
             "segment",
+            "store",
         ],
     ),
-    ("replay-server", &["capture", "index", "policy", "segment"]),
+    (
+        "replay-server",
+        &["capture", "index", "policy", "segment", "store"],
+    ),
     ("pipeline-fuzz", &["capture", "capture-vnc", "segment"]),
     (
         "pipeline-tests",

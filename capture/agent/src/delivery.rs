@@ -9,13 +9,14 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use bytes::Bytes;
 use capture::{Anchor, ClockMap, MediaTime, WallTime, session::SessionHead};
-use index::{Catalog, Store, commit, scan::scan};
+use index::{Catalog, commit, scan::scan};
 use segment::{
     Assembly, Sha256, assemble,
     end::{EndBody, EndReason, ObjectEntry},
     key::{self, ObjectKind, SessionKeys},
     manifest::Span,
 };
+use store::Store;
 
 use crate::{
     cli,
@@ -36,7 +37,7 @@ impl Places {
     /// Opens both and tries whether the store keeps its promises.
     pub(crate) async fn open(options: &cli::Places) -> Result<Self, Failure> {
         let refused = |error: anyhow::Error| Kind::Store.because(error);
-        let store = index::open_store(&options.store).map_err(|error| refused(error.into()))?;
+        let store = store::open_store(&options.store).map_err(|error| refused(error.into()))?;
         store.probe().await.map_err(|error| refused(error.into()))?;
         let catalog =
             index::open_catalog(&options.catalog).map_err(|error| refused(error.into()))?;

@@ -11,9 +11,10 @@ use segment::{
     key::{ObjectKind, parse},
     mp4,
 };
+use store::StoreError;
 
 use super::{Check, FaultKind, Known, Link, UNKNOWN};
-use crate::{scan::with_causes, store::StoreError};
+use crate::scan::with_causes;
 
 impl Check<'_> {
     /// Reads every expected object. Gives the numbered ones that could be read.

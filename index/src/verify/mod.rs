@@ -14,13 +14,9 @@ use segment::{
     manifest::{Span, Thumbs},
 };
 use serde::Serialize;
+use store::{Store, StoreError};
 
-use crate::{
-    catalog::Stored,
-    locate::Listing,
-    scan::read_end,
-    store::{Store, StoreError},
-};
+use crate::{catalog::Stored, locate::Listing, scan::read_end};
 
 /// What is known of a session from elsewhere: its catalogue row.
 #[derive(Clone, Copy, Debug, Default)]

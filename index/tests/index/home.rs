@@ -9,10 +9,10 @@ use capture::{
     source::Protocol,
 };
 use index::{
-    Catalog, Store, commit,
+    Catalog, commit,
     import::{Import, ImportReport},
     log::Names,
-    open_catalog, open_store,
+    open_catalog,
     row::Refusal,
 };
 use segment::{
@@ -22,6 +22,7 @@ use segment::{
     manifest::FORMAT,
     record::{Close, GapRecord, InitRecord, MaskRecord, Open, RepeatRecord, Sample, ThumbsRecord},
 };
+use store::{Store, open_store};
 use tempfile::TempDir;
 
 /// 2027-01-15T08:00:00Z: when session 0 begins.

@@ -1,4 +1,4 @@
-//! Store, catalogue and everything over them, on real files.
+//! Catalogue and everything over them, on real files.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod catalogue;
@@ -9,5 +9,4 @@ mod order;
 mod processes;
 mod rebuild;
 mod resolve;
-mod store;
 mod verify;

@@ -127,7 +127,7 @@ fn open(places: &Places) -> Result<Archive, Failure> {
     let variable = |name: &str| std::env::var(name).ok();
     let store = places.store(variable).map_err(Failure::usage)?;
     let catalog = places.catalog(variable).map_err(Failure::usage)?;
-    let store = index::open_store(&store).map_err(Failure::usage)?;
+    let store = store::open_store(&store).map_err(Failure::usage)?;
     let catalog = index::open_catalog(&catalog).map_err(Failure::usage)?;
     Ok(Archive::new(store, catalog, clock::now))
 }

@@ -7,12 +7,12 @@ use anyhow::{Context, anyhow};
 use capture::SessionId;
 use clap::Args;
 use index::{
-    Store,
     locate::{self, Listing},
     verify::{Known, Report, verify},
 };
 use segment::key::{ObjectKind, SessionKeys};
 use serde_json::json;
+use store::Store;
 
 use super::{FAILED, Failure, Outcome, open, say};
 use crate::{archive::Archive, home::Places};
@@ -78,7 +78,7 @@ impl Verify {
         let path = path.canonicalize()?;
         let (root, prefix) =
             root_of(&path).with_context(|| format!("{} holds no recordings", path.display()))?;
-        let store: Arc<dyn Store> = index::open_store(&format!("file://{}", root.display()))?;
+        let store: Arc<dyn Store> = store::open_store(&format!("file://{}", root.display()))?;
         let mut listing = Listing::new(prefix);
         let mut sessions: Vec<(SessionId, SessionKeys)> = Vec::new();
         loop {

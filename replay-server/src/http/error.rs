@@ -87,15 +87,15 @@ impl From<index::CatalogError> for ApiError {
     }
 }
 
-impl From<index::StoreError> for ApiError {
-    fn from(error: index::StoreError) -> Self {
+impl From<store::StoreError> for ApiError {
+    fn from(error: store::StoreError) -> Self {
         unstored(&error)
     }
 }
 
 /// The store did not give an object that the catalogue knows.
-pub(crate) fn unstored(error: &index::StoreError) -> ApiError {
-    use index::StoreError as Error;
+pub(crate) fn unstored(error: &store::StoreError) -> ApiError {
+    use store::StoreError as Error;
     match error {
         Error::NotFound { .. } | Error::Range { .. } => damaged(error),
         other => ApiError::internal(other),

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::{Listed, Store, StoreError};
+use crate::{Listed, Store, StoreError};
 
 /// Writes, reads and deletes `key`, and checks that write-once and range reads are honoured.
 ///

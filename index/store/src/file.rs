@@ -15,7 +15,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{Head, Listed, MAX_LIST, MAX_OBJECT_BYTES, Store, StoreError, conformance, key};
+use crate::{Head, Listed, MAX_LIST, MAX_OBJECT_BYTES, Store, StoreError, conformance, key};
 
 /// Where objects are written before they get their name. No key begins with a dot.
 const TEMPORARY: &str = ".tmp";

@@ -1,7 +1,7 @@
 //! The file store passes the suite of every store, and more that is its own.
 
 use bytes::Bytes;
-use index::{StoreError, open_store, store::conformance};
+use store::{StoreError, conformance, open_store};
 
 fn url(folder: &tempfile::TempDir) -> String {
     format!("file://{}/store", folder.path().display())

@@ -1,14 +1,14 @@
 //! Which texts are object keys? Those that are the same in a bucket and as a file's path.
 
-use super::StoreError;
+use crate::StoreError;
 
 /// Well below what S3 (1024) and file systems (4096) allow.
 const MAX_KEY_BYTES: usize = 512;
 /// What a file name may have.
 const MAX_PART_BYTES: usize = 200;
 
-/// Checks `key` against the rules of [`Store`](super::Store).
-pub(super) fn check(key: &str) -> Result<(), StoreError> {
+/// Checks `key` against the rules of [`Store`](crate::Store).
+pub(crate) fn check(key: &str) -> Result<(), StoreError> {
     let refuse = |reason| {
         Err(StoreError::Key {
             key: key.chars().take(80).collect(),
