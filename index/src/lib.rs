@@ -24,6 +24,6 @@ pub mod timeline;
 pub mod verify;
 
 pub use at::At;
-pub use catalog::{Catalog, CatalogError, open_catalog};
+pub use catalog::{Catalog, CatalogError, open_catalog, open_catalog_later};
 pub use row::EventRow;
 pub use timeline::Timeline;

@@ -43,6 +43,12 @@ pub trait Catalog: Send + Sync {
     /// The URL it was opened with, without secrets.
     fn url(&self) -> &str;
 
+    /// Writes something that changes nothing, to learn whether it can be written.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be written.
+    async fn probe(&self) -> Result<(), CatalogError>;
+
     /// The store it belongs to; `None` until it is [claimed](crate::owner::claim).
     ///
     /// # Errors
@@ -291,6 +297,18 @@ pub enum CatalogError {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// Another process holds it for longer than any of ours does.
+    #[error("another process holds the catalogue; end what locks its file, or wait")]
+    Busy(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// There is no space for it.
+    #[error("the catalogue has no space to grow; free some on its disk")]
+    Full(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Its file is damaged or none of ours.
+    #[error(
+        "the catalogue's file is damaged or is no catalogue; run `playhead index rebuild`, which \
+         puts it aside"
+    )]
+    Corrupt(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database refused.
     #[error("the catalogue's database failed")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -299,12 +317,55 @@ pub enum CatalogError {
     Cancelled,
 }
 
+/// What an error says of the catalogue, and so who can do something about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It cannot do this now: the same may succeed later, with nothing changed.
+    Passing,
+    /// It cannot be used until someone mends or replaces it. What should have been written is in
+    /// the store, where a rebuild finds it; a mended one is found without being opened anew.
+    Broken,
+    /// It works, and this was refused: the same will be refused again.
+    Request,
+}
+
+impl CatalogError {
+    /// Who can do something about it.
+    #[must_use]
+    pub const fn fault(&self) -> Fault {
+        match self {
+            Self::Busy(_) | Self::Full(_) | Self::Database(_) | Self::Cancelled => Fault::Passing,
+            Self::Open { .. } | Self::Newer { .. } | Self::Corrupt(_) => Fault::Broken,
+            Self::Url { .. }
+            | Self::UnknownSession { .. }
+            | Self::Conflict { .. }
+            | Self::Cursor
+            | Self::Timeline { .. }
+            | Self::Damaged { .. } => Fault::Request,
+        }
+    }
+}
+
 /// The catalogue that `url` names: `sqlite:///absolute/file.db`, made when it is missing.
 ///
 /// # Errors
 /// [`CatalogError::Url`] for anything else, [`CatalogError::Open`] when the file cannot be
-/// opened, [`CatalogError::Newer`] when a later Playhead made it.
+/// opened, [`CatalogError::Corrupt`] when it is no catalogue, [`CatalogError::Newer`] when a later
+/// Playhead made it.
 pub fn open_catalog(url: &str) -> Result<Arc<dyn Catalog>, CatalogError> {
+    connect(url, true)
+}
+
+/// As [`open_catalog`], but the file is opened when it is first used, and again after a failure:
+/// for who goes on without a catalogue.
+///
+/// # Errors
+/// [`CatalogError::Url`] when `url` names none.
+pub fn open_catalog_later(url: &str) -> Result<Arc<dyn Catalog>, CatalogError> {
+    connect(url, false)
+}
+
+fn connect(url: &str, now: bool) -> Result<Arc<dyn Catalog>, CatalogError> {
     let refuse = |reason: &str| CatalogError::Url {
         url: url.to_owned(),
         reason: reason.to_owned(),
@@ -318,7 +379,7 @@ pub fn open_catalog(url: &str) -> Result<Arc<dyn Catalog>, CatalogError> {
                 .ok_or_else(|| {
                     refuse("names no absolute file; write it with three slashes: sqlite:///…")
                 })?;
-            Ok(Arc::new(sqlite::SqliteCatalog::open(url, &path)?))
+            Ok(Arc::new(sqlite::SqliteCatalog::open(url, &path, now)?))
         }
         Some(("postgres" | "postgresql", _)) => Err(refuse(
             "this build has no PostgreSQL back end yet; use sqlite:///absolute/file.db",

@@ -84,7 +84,7 @@ async fn a_file_that_is_no_catalogue_is_an_error() {
     )
     .unwrap();
     let opened = open_catalog(&format!("sqlite://{}", path.display()));
-    assert!(matches!(opened, Err(CatalogError::Open { .. })));
+    assert!(matches!(opened, Err(CatalogError::Corrupt(_))));
     for (url, hint) in [
         ("catalog.db", "sqlite:///"),
         ("sqlite://relative", "three slashes"),

@@ -1,12 +1,13 @@
 //! How connections are opened, and who may use them: one writer thread, a few readers.
 
 use std::{
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::super::CatalogError;
@@ -31,26 +32,102 @@ const WRITER_SETTINGS: &str = "pragma cache_size = -32768; pragma wal_autocheckp
 /// Prepared statements kept by a connection: more than there are different ones.
 const STATEMENTS: usize = 128;
 
-/// Opens or makes the file at `path`, and brings its schema up to date.
-pub(super) fn open_for_writing(url: &str, path: &Path) -> Result<Connection, CatalogError> {
-    let open_error = |source: Box<dyn std::error::Error + Send + Sync>| CatalogError::Open {
-        url: url.to_owned(),
-        source,
-    };
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| open_error(error.into()))?;
+/// A catalogue's file, and the way to a connection to it.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) url: String,
+    pub(super) path: PathBuf,
+}
+
+/// An open file, and which one it was: the path may be given to another while we hold it.
+pub(super) struct Opened {
+    db: Connection,
+    identity: Option<Identity>,
+}
+
+type Identity = (u64, u64);
+
+impl File {
+    /// Opens or makes the file, and brings its schema up to date.
+    pub(super) fn open_for_writing(&self) -> Result<Opened, CatalogError> {
+        let failed = |error: CatalogError| match error {
+            CatalogError::Database(source) => CatalogError::Open {
+                url: self.url.clone(),
+                source,
+            },
+            told => told,
+        };
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| CatalogError::Open {
+                url: self.url.clone(),
+                source: error.into(),
+            })?;
+        }
+        let mut db = open(&self.path).map_err(|error| failed(error.into()))?;
+        db.execute_batch(WRITER_SETTINGS)
+            .map_err(|error| failed(error.into()))?;
+        self.migrate(&mut db).map_err(failed)?;
+        Ok(Opened {
+            db,
+            identity: self.identity(),
+        })
     }
-    let mut db = open(path).map_err(|error| open_error(error.into()))?;
-    db.execute_batch(WRITER_SETTINGS)
-        .map_err(|error| open_error(error.into()))?;
-    let newer = migrate(&mut db).map_err(|error| open_error(error.into()))?;
-    match newer {
-        None => Ok(db),
-        Some(found) => Err(CatalogError::Newer {
-            url: url.to_owned(),
-            found,
-            known: schema_version(),
-        }),
+
+    fn open_for_reading(&self) -> Result<Opened, CatalogError> {
+        let opened = self.open_for_writing()?;
+        opened.db.pragma_update(None, "query_only", true)?;
+        Ok(opened)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        let found = std::fs::metadata(&self.path).ok()?;
+        Some((found.dev(), found.ino()))
+    }
+
+    /// `opened`, if it is what the path names now: another may have been put in its place.
+    fn current(&self, opened: Opened) -> Option<Opened> {
+        if opened.identity.is_some() && opened.identity == self.identity() {
+            return Some(opened);
+        }
+        // Closing the last connection removes the log by its name, which is the other's by now.
+        let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        let _ = opened.db.set_db_config(keep_log, true);
+        None
+    }
+
+    /// Applies the steps that are missing.
+    fn migrate(&self, db: &mut Connection) -> Result<(), CatalogError> {
+        // Without a lock first, since others write for as long as they like.
+        if self.check_version(db)? == schema_version() {
+            return Ok(());
+        }
+        let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let found = self.check_version(&step)?;
+        if found == 0 && has_tables(&step)? {
+            return Err(CatalogError::Corrupt(
+                "a database of another program".into(),
+            ));
+        }
+        for missing in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+            step.execute_batch(missing)?;
+        }
+        step.pragma_update(None, "user_version", schema_version())?;
+        step.pragma_update(None, "application_id", APPLICATION_ID)?;
+        Ok(step.commit()?)
+    }
+
+    /// The schema's version; an error when it is later than ours. A newer program may bring it
+    /// up to date at any time, so that each transaction asks.
+    fn check_version(&self, db: &Connection) -> Result<i64, CatalogError> {
+        let found = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if found > schema_version() {
+            return Err(CatalogError::Newer {
+                url: self.url.clone(),
+                found,
+                known: schema_version(),
+            });
+        }
+        Ok(found)
     }
 }
 
@@ -86,42 +163,45 @@ fn schema_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// Applies the steps that are missing. Gives the file's version when it is a later one.
-fn migrate(db: &mut Connection) -> rusqlite::Result<Option<i64>> {
-    let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found: i64 = step.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if found > schema_version() {
-        return Ok(Some(found));
-    }
-    for missing in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
-        step.execute_batch(missing)?;
-    }
-    step.pragma_update(None, "user_version", schema_version())?;
-    step.pragma_update(None, "application_id", APPLICATION_ID)?;
-    step.commit()?;
-    Ok(None)
+fn has_tables(db: &Connection) -> rusqlite::Result<bool> {
+    db.prepare("select 1 from sqlite_schema")?.exists([])
 }
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+/// Whether a connection may be used again after `error`. One to a file that is damaged is opened
+/// anew, so that what was mended is found.
+fn keeps(error: Option<&CatalogError>) -> bool {
+    let broken = |error| {
+        matches!(
+            error,
+            &CatalogError::Corrupt(_) | &CatalogError::Database(_)
+        )
+    };
+    !error.is_some_and(broken)
+}
+
+type Job = Box<dyn FnOnce(&mut Option<Opened>) + Send>;
 
 /// The thread that writes.
 pub(super) struct Writer {
+    file: File,
     jobs: mpsc::Sender<Job>,
 }
 
 impl Writer {
-    /// Starts the thread; it ends when the writer is dropped.
-    pub(super) fn spawn(mut db: Connection) -> Result<Self, CatalogError> {
+    /// Starts the thread; it ends when the writer is dropped. It opens the file when there is
+    /// something to write, unless it is `opened` already.
+    pub(super) fn spawn(file: File, opened: Option<Opened>) -> Result<Self, CatalogError> {
         let (jobs, mut waiting) = mpsc::channel::<Job>(MAX_WAITING_WRITES);
         std::thread::Builder::new()
             .name("catalogue-writer".into())
             .spawn(move || {
+                let mut opened = opened;
                 while let Some(job) = waiting.blocking_recv() {
-                    job(&mut db);
+                    job(&mut opened);
                 }
             })
             .map_err(|error| CatalogError::Database(error.into()))?;
-        Ok(Self { jobs })
+        Ok(Self { file, jobs })
     }
 
     /// Runs `work` in one immediate transaction, which is undone when it fails. A deferred one
@@ -130,8 +210,10 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, CatalogError> + Send + 'static,
     ) -> Result<T, CatalogError> {
+        let file = self.file.clone();
         self.run_bare(move |db| {
             let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            file.check_version(&transaction)?;
             let done = work(&transaction)?;
             transaction.commit()?;
             Ok(done)
@@ -145,9 +227,19 @@ impl Writer {
         work: impl FnOnce(&mut Connection) -> Result<T, CatalogError> + Send + 'static,
     ) -> Result<T, CatalogError> {
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |db| {
+        let file = self.file.clone();
+        let job: Job = Box::new(move |slot| {
+            let current = slot.take().and_then(|opened| file.current(opened));
+            let done = match current.map_or_else(|| file.open_for_writing(), Ok) {
+                Err(error) => Err(error),
+                Ok(mut opened) => {
+                    let done = work(&mut opened.db);
+                    *slot = keeps(done.as_ref().err()).then_some(opened);
+                    done
+                }
+            };
             // Nobody listens when the caller was cancelled; the write stands all the same.
-            let _ = answer.send(work(db));
+            let _ = answer.send(done);
         });
         let sent = self.jobs.send(job).await;
         sent.map_err(|_| CatalogError::Cancelled)?;
@@ -157,16 +249,16 @@ impl Writer {
 
 /// Connections that only read.
 pub(super) struct Readers {
-    path: PathBuf,
+    file: File,
     permits: Arc<Semaphore>,
     // INVARIANT: no more than MAX_READERS, since each reader holds a permit.
-    idle: Arc<Mutex<Vec<Connection>>>,
+    idle: Arc<Mutex<Vec<Opened>>>,
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(super) fn new(file: File) -> Self {
         Self {
-            path,
+            file,
             permits: Arc::new(Semaphore::new(MAX_READERS)),
             idle: Arc::default(),
         }
@@ -179,17 +271,17 @@ impl Readers {
     ) -> Result<T, CatalogError> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_| CatalogError::Cancelled)?;
-        let (path, idle) = (self.path.clone(), Arc::clone(&self.idle));
+        let (file, idle) = (self.file.clone(), Arc::clone(&self.idle));
         let read = tokio::task::spawn_blocking(move || {
             let taken = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut db = match taken {
-                Some(db) => db,
-                None => open_for_reading(&path)?,
-            };
-            let snapshot = db.transaction()?;
-            let read = work(&snapshot);
-            snapshot.finish()?;
-            idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+            let current = taken.and_then(|opened| file.current(opened));
+            let mut opened = current.map_or_else(|| file.open_for_reading(), Ok)?;
+            let read = on_snapshot(&file, &mut opened.db, work);
+            if keeps(read.as_ref().err()) {
+                idle.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(opened);
+            }
             drop(permit);
             read
         });
@@ -197,8 +289,14 @@ impl Readers {
     }
 }
 
-fn open_for_reading(path: &Path) -> rusqlite::Result<Connection> {
-    let db = open(path)?;
-    db.pragma_update(None, "query_only", true)?;
-    Ok(db)
+fn on_snapshot<T>(
+    file: &File,
+    db: &mut Connection,
+    work: impl FnOnce(&Connection) -> Result<T, CatalogError>,
+) -> Result<T, CatalogError> {
+    let snapshot = db.transaction()?;
+    file.check_version(&snapshot)?;
+    let read = work(&snapshot)?;
+    snapshot.finish()?;
+    Ok(read)
 }

@@ -24,7 +24,7 @@ use capture::{
 };
 use segment::end::EndBody;
 
-use self::connection::{Readers, Writer};
+use self::connection::{File, Readers, Writer};
 use super::{
     Catalog, CatalogError, CommittedObject, EventPage, EventQuery, LinkedRow, LogObject,
     MAX_WRITE_ROWS, ObjectRow, Place, Put, SessionPage, SessionQuery, SessionSummary, Stored,
@@ -40,13 +40,18 @@ pub(super) struct SqliteCatalog {
 }
 
 impl SqliteCatalog {
-    /// Opens or makes the catalogue at `path`, and brings its schema up to date.
-    pub(super) fn open(url: &str, path: &Path) -> Result<Self, CatalogError> {
-        let writer = connection::open_for_writing(url, path)?;
+    /// The catalogue at `path`. When `now`, it is opened or made, and its schema brought up to
+    /// date; else this happens when it is first used.
+    pub(super) fn open(url: &str, path: &Path, now: bool) -> Result<Self, CatalogError> {
+        let file = File {
+            url: url.to_owned(),
+            path: path.to_owned(),
+        };
+        let opened = now.then(|| file.open_for_writing()).transpose()?;
         Ok(Self {
             url: url.to_owned(),
-            writer: Writer::spawn(writer)?,
-            readers: Readers::new(path.to_owned()),
+            writer: Writer::spawn(file.clone(), opened)?,
+            readers: Readers::new(file),
         })
     }
 }
@@ -55,6 +60,10 @@ impl SqliteCatalog {
 impl Catalog for SqliteCatalog {
     fn url(&self) -> &str {
         &self.url
+    }
+
+    async fn probe(&self) -> Result<(), CatalogError> {
+        self.writer.run(write::probe).await
     }
 
     async fn store_id(&self) -> Result<Option<String>, CatalogError> {
@@ -244,5 +253,42 @@ impl Catalog for SqliteCatalog {
 
     async fn dump(&self) -> Result<BTreeMap<String, Vec<String>>, CatalogError> {
         self.readers.run(dump::dump).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Fault;
+
+    #[tokio::test]
+    async fn a_full_disk_refuses_rows_until_space_returns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.db");
+        let catalog = SqliteCatalog::open("sqlite:", &path, true).unwrap();
+        let limit_pages = async |pages: i64| {
+            let limit = move |db: &mut rusqlite::Connection| {
+                db.pragma_update(None, "max_page_count", pages)?;
+                Ok(())
+            };
+            catalog.writer.run_bare(limit).await.unwrap();
+        };
+        limit_pages(1).await; // taken as: no more than there are
+        let log = LogObject {
+            key: "v1/rows/a.ndjson.zst".into(),
+            stored: Stored::of(b"a"),
+        };
+        let line = |n: usize| {
+            let text = "x".repeat(1000);
+            format!(r#"{{"time":"2026-11-30T09:00:00Z","text":"{n} {text}"}}"#)
+        };
+        let rows = (0..500).map(|n| crate::row::parse(line(n).as_bytes(), 1).unwrap());
+        let rows: Vec<EventRow> = rows.collect();
+        let error = catalog.put_rows(&log, &rows).await.unwrap_err();
+        assert!(matches!(error, CatalogError::Full(_)), "{error:?}");
+        assert_eq!(error.fault(), Fault::Passing);
+        assert!(catalog.event(&rows[0].id).await.unwrap().is_none());
+        limit_pages(1_000_000).await;
+        assert_eq!(catalog.put_rows(&log, &rows).await.unwrap().accepted, 500);
     }
 }

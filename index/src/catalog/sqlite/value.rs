@@ -13,7 +13,13 @@ use super::super::{CatalogError, Stored};
 
 impl From<rusqlite::Error> for CatalogError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error.into())
+        use rusqlite::ErrorCode as Code;
+        match error.sqlite_error_code() {
+            Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Busy(error.into()),
+            Some(Code::DiskFull) => Self::Full(error.into()),
+            Some(Code::DatabaseCorrupt | Code::NotADatabase) => Self::Corrupt(error.into()),
+            _ => Self::Database(error.into()),
+        }
     }
 }
 
