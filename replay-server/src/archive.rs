@@ -11,6 +11,8 @@ use index::{
 };
 use store::Store;
 
+use tokio::sync::Semaphore;
+
 use crate::{
     cache::Cache,
     clock,
@@ -22,6 +24,9 @@ use crate::{
 /// Timelines kept in memory: those of some ten sessions of eight hours.
 const TIMELINE_CACHE_BYTES: usize = 32 << 20;
 
+/// Clips made at a time. Each holds two fragments in memory, and codes on one core at most.
+const MAX_CLIPS: usize = 8;
+
 /// An archive of sessions.
 pub struct Archive {
     /// Where the objects are.
@@ -30,6 +35,8 @@ pub struct Archive {
     pub catalog: Arc<dyn Catalog>,
     /// Reads and decodes what is in them.
     pub media: MediaReader,
+    /// Places for clips under way.
+    pub clips: Arc<Semaphore>,
     /// Reads the wall clock.
     pub now: fn() -> WallTime,
     timelines: Mutex<Cache<Version, Arc<Timeline>>>,
@@ -52,6 +59,7 @@ impl Archive {
             media: MediaReader::new(store.clone()),
             store,
             catalog,
+            clips: Arc::new(Semaphore::new(MAX_CLIPS)),
             now,
             timelines: Mutex::new(Cache::new(TIMELINE_CACHE_BYTES)),
         }

@@ -4,6 +4,7 @@
 pub mod archive;
 pub mod cache;
 pub mod cli;
+pub mod clip;
 pub mod clock;
 pub mod decode;
 pub mod hls;

@@ -74,18 +74,7 @@ fn list(moments: &[MediaTime]) -> String {
 /// # Errors
 /// When the moment is not in the session, not unique, or before any picture.
 pub fn shot(timeline: &Timeline, at: At) -> Result<Shot, ShotError> {
-    let t = match at {
-        At::Media(t) => t,
-        At::Utc(utc) => at_utc(timeline, utc)?,
-    };
-    let duration = timeline.duration;
-    if !timeline.contains(t) {
-        return Err(if timeline.live {
-            ShotError::NotYet { t, duration }
-        } else {
-            ShotError::Outside { t, duration }
-        });
-    }
+    let t = moment(timeline, at)?;
     let frame = timeline.frame_at(t).ok_or_else(|| {
         let first = timeline.fragments.first().map(|placed| placed.at);
         ShotError::BeforeFirstFrame { t, first }
@@ -97,6 +86,25 @@ pub fn shot(timeline: &Timeline, at: At) -> Result<Shot, ShotError> {
         error_ms: timeline.clock.error_ms_at(frame.t),
         gap: timeline.gap_at(t),
     })
+}
+
+/// The one moment of the session that `at` means.
+///
+/// # Errors
+/// When the moment is not in the session, or not unique.
+pub fn moment(timeline: &Timeline, at: At) -> Result<MediaTime, ShotError> {
+    let t = match at {
+        At::Media(t) => t,
+        At::Utc(utc) => at_utc(timeline, utc)?,
+    };
+    let duration = timeline.duration;
+    if timeline.contains(t) {
+        Ok(t)
+    } else if timeline.live {
+        Err(ShotError::NotYet { t, duration })
+    } else {
+        Err(ShotError::Outside { t, duration })
+    }
 }
 
 /// The one moment at which the wall clock showed `utc`.

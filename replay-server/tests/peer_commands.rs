@@ -43,6 +43,11 @@ impl Playhead {
         if code == 0 { text } else { text + &error }
     }
 
+    fn exports(&self, code: i32, args: &[&str]) -> String {
+        let id = self.id();
+        self.exits(code, &[&["export", &*id][..], args].concat())
+    }
+
     fn id(&self) -> String {
         self.fixture.session.to_string()
     }
@@ -99,6 +104,56 @@ async fn peer_a_frame_is_saved_by_each_way_to_write_its_time() {
     assert!(outside.contains("outside the session"), "{outside}");
     playhead.exits(2, &["frame", &id, "--at", "noon", "-o", "f.png"]);
     playhead.exits(2, &["frame", &id, "--at", "1", "-o", "f.gif"]);
+}
+
+#[tokio::test]
+async fn peer_a_clip_is_saved_whole_or_not_at_all() {
+    let playhead = Playhead::new().await;
+    let folder = playhead.fixture.folder.path();
+    let from_utc = "2026-11-30T09:00:01.100Z";
+    let told = playhead.exports(0, &["--from", from_utc, "--to", "8.6", "-o", "clip.mp4"]);
+    let length = "clip.mp4: 0:00:07.500 from 0:00:01.100 (2026-11-30T09:00:01.100Z)";
+    assert!(told.starts_with(length), "{told}");
+    let probe = Command::new("ffprobe")
+        .args("-v error -show_entries format=duration -of csv=p=0 clip.mp4".split(' '))
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert_eq!(probe.stdout, b"7.500000\n");
+
+    let gap = playhead.exports(0, &["--from", "20", "-o", "gap.mp4"]);
+    assert!(
+        gap.contains("0:00:21.500 to 0:00:30.000 (disconnected)"),
+        "{gap}"
+    );
+
+    let clip = std::fs::read(folder.join("clip.mp4")).unwrap();
+    let told = playhead.exports(2, &["-o", "clip.mp4"]);
+    assert!(told.contains("--force"), "{told}");
+    assert_eq!(std::fs::read(folder.join("clip.mp4")).unwrap(), clip);
+    playhead.exports(0, &["--to", "1", "-o", "clip.mp4", "--force"]);
+    assert_ne!(std::fs::read(folder.join("clip.mp4")).unwrap(), clip);
+
+    for args in [
+        ["--to", "40", "-o", "f.mp4"],
+        ["--from", "32", "-o", "f.mp4"],
+        ["--to", "0", "-o", "f.mp4"],
+    ] {
+        playhead.exports(1, &args);
+    }
+    playhead.exports(2, &["-o", "f.avi"]);
+    playhead.exports(2, &["--from", "noon", "-o", "f.mp4"]);
+
+    // A recording that is damaged on the way leaves nothing behind.
+    replace(&playhead.object(&playhead.keys().segment(2)), None);
+    playhead.exports(1, &["-o", "f.mp4"]);
+    let left = std::fs::read_dir(folder).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    let strange = |name: &&std::ffi::OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with(".playhead") || name == "f.mp4"
+    };
+    assert_eq!(left.iter().find(strange), None);
 }
 
 #[tokio::test]

@@ -6,55 +6,26 @@
 
 mod fixture;
 
-use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+use std::process::Command;
+
+use fixture::{
+    server::Server,
+    session::{
+        DURATION_MS, FIRST_MS, Fixture, GAP_MS, IDLE_MS, SECOND_MS, START_MS, STEP_MS, number_at,
+    },
 };
 
-use fixture::session::{
-    DURATION_MS, FIRST_MS, Fixture, GAP_MS, IDLE_MS, SECOND_MS, START_MS, STEP_MS, number_at,
-};
-
-/// `playhead serve`, ended with the test.
-struct Server {
-    process: Child,
-    site: String,
-}
-
-impl Server {
-    fn start(fixture: &Fixture) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_playhead"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .env("PLAYHEAD_HOME", fixture.folder.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let stdout = process.stdout.take().unwrap();
-        BufReader::new(stdout).read_line(&mut line).unwrap();
-        let site = line.trim().trim_end_matches("/sessions").to_owned();
-        assert!(site.starts_with("http://127.0.0.1:"), "{line}");
-        Self { process, site }
-    }
-
-    fn playlist(&self, fixture: &Fixture) -> String {
-        let Self { site, .. } = self;
-        format!("{site}/api/v1/sessions/{}/hls/index.m3u8", fixture.session)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.process.kill().unwrap_or_default();
-        self.process.wait().map(drop).unwrap_or_default();
-    }
+/// The address of the session's playlist.
+fn playlist(server: &Server, fixture: &Fixture) -> String {
+    let Server { site, .. } = server;
+    format!("{site}/api/v1/sessions/{}/hls/index.m3u8", fixture.session)
 }
 
 #[tokio::test]
 async fn peer_ffmpeg_plays_the_playlist_to_its_end() {
     let fixture = Fixture::record(vec![]).await;
     let server = Server::start(&fixture);
-    let playlist = server.playlist(&fixture);
+    let playlist = playlist(&server, &fixture);
     let output = Command::new("ffprobe")
         .args("-v error -select_streams v -show_entries packet=pts_time".split(' '))
         .args(["-of", "csv=p=0", &playlist])
@@ -103,7 +74,7 @@ async fn peer_hls_js_seeks_to_the_exact_picture_and_plays_over_the_gap() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hls.mjs");
     let fixture = Fixture::record(vec![]).await;
     let server = Server::start(&fixture);
-    let playlist = server.playlist(&fixture);
+    let playlist = playlist(&server, &fixture);
     let utc = |t: u64| {
         // The clock was set back by 5 s on the way.
         let back = if STEP_MS <= t { 5_000 } else { 0 };

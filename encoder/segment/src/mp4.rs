@@ -6,6 +6,7 @@
 
 mod boxes;
 mod check;
+mod clip;
 mod error;
 pub(crate) mod fragment;
 pub(crate) mod init;
@@ -14,6 +15,7 @@ mod run;
 pub mod uuid;
 
 pub use check::{MAX_SAMPLE_MS, check};
+pub use clip::{ClipHead, Coded, clip_fragment};
 pub use error::ReadError;
 pub use read::{InitParts, TAIL_BYTES, part, read_events, read_init, read_manifest};
 pub use run::{CodedSample, PlaceError, fragment_samples, place};

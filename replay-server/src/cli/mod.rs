@@ -1,6 +1,7 @@
 //! `playhead` on the command line: reads what is asked, runs it, and says how it went.
 
 mod events;
+mod export;
 mod frame;
 mod index_command;
 mod policy_command;
@@ -39,6 +40,8 @@ enum Command {
     Show(show::Show),
     /// Save the picture of a moment
     Frame(frame::Frame),
+    /// Save a part of a session as a video
+    Export(export::Export),
     /// Find the moment of a trace, an event or a time
     Resolve(resolve::Resolve),
     /// Take in rows from other systems
@@ -113,6 +116,7 @@ fn try_run(cli: Cli) -> Outcome {
             Command::Sessions(sessions) => sessions.run(&open(&places)?).await,
             Command::Show(show) => show.run(&places).await,
             Command::Frame(frame) => frame.run(&open(&places)?).await,
+            Command::Export(export) => export.run(&open(&places)?).await,
             Command::Resolve(resolve) => resolve.run(&open(&places)?).await,
             Command::Events(events) => events.run(&open(&places)?).await,
             Command::Verify(verify) => verify.run(&places).await,

@@ -1,4 +1,4 @@
-//! The picture at one sample of a closed GOP, decoded from its first sample on.
+//! The pictures of a closed GOP, decoded from its first sample on.
 
 use capture::{Framebuffer, Rect, Size};
 use ffmpeg_next as ffmpeg;
@@ -59,41 +59,82 @@ pub enum DecodeError {
 /// # Errors
 /// When anything in them is damaged: a picture with concealed errors is never given.
 pub fn decode_last(coding: &Coding, samples: &[&[u8]]) -> Result<Picture, DecodeError> {
+    let last = samples.len().saturating_sub(1);
+    let mut picture = None;
+    decode_each(coding, samples, |sample, frame| {
+        if sample == last {
+            picture = Some(to_picture(coding, frame)?);
+        }
+        Ok::<_, DecodeError>(())
+    })?;
+    picture.ok_or(DecodeError::NoPicture(last))
+}
+
+/// Gives each of `samples`, which begin with an IDR picture, to `see`: its position, and the
+/// decoded picture as 4:2:0 planes of the coded size.
+///
+/// # Errors
+/// When anything in them is damaged: a picture with concealed errors is never given. Whatever
+/// `see` refuses.
+pub fn decode_each<E: From<DecodeError>>(
+    coding: &Coding,
+    samples: &[&[u8]],
+    mut see: impl FnMut(usize, &mut ffmpeg::frame::Video) -> Result<(), E>,
+) -> Result<(), E> {
     if samples.is_empty() || samples.len() > MAX_SAMPLES {
-        return Err(DecodeError::Samples(samples.len()));
+        return Err(DecodeError::Samples(samples.len()).into());
     }
-    let codec = |sample| move |source| DecodeError::Codec { sample, source };
+    let codec = |sample| move |source| E::from(DecodeError::Codec { sample, source });
     let last = samples.len() - 1;
     let mut decoder = open().map_err(codec(0))?;
     let mut frame = ffmpeg::frame::Video::empty();
-    let mut picture = None;
+    let mut seen = 0;
     for (position, sample) in (0i64..).zip(samples) {
         let index = usize::try_from(position).unwrap_or(last);
-        let stream = coding.config.byte_stream(sample, position == 0)?;
+        let stream = coding.config.byte_stream(sample, position == 0);
+        let stream = stream.map_err(DecodeError::from)?;
         let mut packet = ffmpeg::Packet::copy(&stream);
         packet.set_pts(Some(position));
         packet.set_dts(Some(position));
         decoder.send_packet(&packet).map_err(codec(index))?;
         while receive(&mut decoder, &mut frame).map_err(codec(index))? {
-            if is_at(&frame, last) {
-                picture = Some(to_picture(coding, &frame)?);
-            }
+            see(next(coding, &frame, &mut seen)?, &mut frame)?;
         }
     }
     decoder.send_eof().map_err(codec(last))?;
     while receive(&mut decoder, &mut frame).map_err(codec(last))? {
-        if is_at(&frame, last) {
-            picture = Some(to_picture(coding, &frame)?);
-        }
+        see(next(coding, &frame, &mut seen)?, &mut frame)?;
     }
-    picture.ok_or(DecodeError::NoPicture(last))
+    if seen == samples.len() {
+        Ok(())
+    } else {
+        Err(DecodeError::NoPicture(seen).into())
+    }
+}
+
+/// The position of `frame`, which must follow the `seen` ones and have the stated shape.
+fn next(
+    coding: &Coding,
+    frame: &ffmpeg::frame::Video,
+    seen: &mut usize,
+) -> Result<usize, DecodeError> {
+    let sample = *seen;
+    if frame.pts().and_then(|pts| usize::try_from(pts).ok()) != Some(sample) {
+        return Err(DecodeError::NoPicture(sample));
+    }
+    let found = Size::new(frame.width(), frame.height());
+    if found != coding.coded || frame.format() != ffmpeg::format::Pixel::YUV420P {
+        let stated = coding.coded;
+        return Err(DecodeError::Shape { found, stated });
+    }
+    *seen += 1;
+    Ok(sample)
 }
 
 /// Opens a decoder. It gives each picture at once, since recordings hold no reordered ones, works
 /// on the calling thread, whose number the caller bounds, and stops at the first damage.
 fn open() -> Result<ffmpeg::decoder::Video, ffmpeg::Error> {
-    // Damage comes back as an error; FFmpeg's own lines would only repeat it.
-    ffmpeg::log::set_level(ffmpeg::log::Level::Quiet);
+    hush();
     let codec =
         ffmpeg::decoder::find(ffmpeg::codec::Id::H264).ok_or(ffmpeg::Error::DecoderNotFound)?;
     let max_pixels = Framebuffer::MAX_AREA_PX.to_string();
@@ -109,14 +150,22 @@ fn open() -> Result<ffmpeg::decoder::Video, ffmpeg::Error> {
         .video()
 }
 
+/// Keeps FFmpeg from writing to standard error: damage comes back as an error, which its own lines
+/// would only repeat.
+pub(crate) fn hush() {
+    ffmpeg::log::set_level(ffmpeg::log::Level::Quiet);
+}
+
+/// A codec has nothing to give until it is given more.
+pub(crate) const AGAIN: ffmpeg::Error = ffmpeg::Error::Other {
+    errno: ffmpeg::error::EAGAIN,
+};
+
 /// Takes one picture out of the decoder; `false` when it has none to give now.
 fn receive(
     decoder: &mut ffmpeg::decoder::Video,
     frame: &mut ffmpeg::frame::Video,
 ) -> Result<bool, ffmpeg::Error> {
-    const AGAIN: ffmpeg::Error = ffmpeg::Error::Other {
-        errno: ffmpeg::error::EAGAIN,
-    };
     match decoder.receive_frame(frame) {
         Ok(()) => Ok(true),
         Err(AGAIN | ffmpeg::Error::Eof) => Ok(false),
@@ -124,20 +173,15 @@ fn receive(
     }
 }
 
-fn is_at(frame: &ffmpeg::frame::Video, sample: usize) -> bool {
-    frame.pts().and_then(|pts| usize::try_from(pts).ok()) == Some(sample)
-}
-
 /// BT.709 in limited range, as it was recorded, to RGB at the screen's true size.
 fn to_picture(coding: &Coding, frame: &ffmpeg::frame::Video) -> Result<Picture, DecodeError> {
-    let found = Size::new(frame.width(), frame.height());
+    let found = coding.coded;
     let wrong = DecodeError::Shape {
         found,
         stated: coding.coded,
     };
     let crop = coding.crop.unwrap_or(found.rect());
-    let is_420 = frame.format() == ffmpeg::format::Pixel::YUV420P;
-    if found != coding.coded || !is_420 || crop.is_empty() || !crop.fits(found) {
+    if crop.is_empty() || !crop.fits(found) {
         return Err(wrong);
     }
     let stride = |plane| u32::try_from(frame.stride(plane)).unwrap_or(u32::MAX);

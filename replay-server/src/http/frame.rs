@@ -169,7 +169,7 @@ async fn moment(
 /// after a minute at most, and mostly sooner.
 pub(super) const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("5");
 
-fn refuse(error: ShotError, timeline: &Timeline) -> ApiError {
+pub(super) fn refuse(error: ShotError, timeline: &Timeline) -> ApiError {
     let message = format!("{error}.");
     match error {
         ShotError::Outside { .. } | ShotError::TooEarly { .. } => {
@@ -197,7 +197,7 @@ fn unviewed(error: &ViewError) -> ApiError {
     }
 }
 
-fn undecoded(error: &PictureError) -> ApiError {
+pub(super) fn undecoded(error: &PictureError) -> ApiError {
     match error {
         PictureError::Busy => ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -1,6 +1,7 @@
 //! The server's outside: which address answers what (api.md, "HTTP").
 
 mod body;
+mod clip;
 mod density;
 mod error;
 mod events;
@@ -44,7 +45,7 @@ pub use openapi::document;
 
 /// No request body is larger.
 const MAX_BODY_BYTES: usize = 8 << 20;
-/// No answer takes longer: the slowest is a picture at the end of the longest queue.
+/// No answer takes longer to begin: the slowest is a picture at the end of the longest queue.
 const MAX_ANSWER: Duration = Duration::from_secs(60);
 /// Smaller answers are not worth compressing.
 const MIN_COMPRESSED_BYTES: u16 = 1024;
@@ -83,6 +84,7 @@ fn calls() -> Router<Arc<Archive>> {
         .route("/sessions/{session}/media/{seq}/{part}", get(media::part))
         .route("/sessions/{session}/hls/index.m3u8", get(hls::index))
         .route("/sessions/{session}/frame", get(frame::frame))
+        .route("/sessions/{session}/clip.mp4", get(clip::clip))
         .route("/sessions/{session}/thumbs.json", get(thumbs::index))
         .route("/sessions/{session}/thumbs/{sheet}", get(thumbs::sheet))
         .route("/runs/{run}", get(runs::run))

@@ -26,6 +26,7 @@ use utoipa::OpenApi;
         super::media::part,
         super::hls::index,
         super::frame::frame,
+        super::clip::clip,
         super::thumbs::index,
         super::thumbs::sheet,
         super::resolve::resolve,

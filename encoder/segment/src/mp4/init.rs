@@ -41,7 +41,7 @@ pub(super) fn codec(avcc: &[u8]) -> Option<String> {
     }
 }
 
-fn ftyp() -> Ftyp {
+pub(super) fn ftyp() -> Ftyp {
     Ftyp {
         major_brand: FourCC::new(b"iso6"),
         minor_version: 0,
@@ -51,7 +51,7 @@ fn ftyp() -> Ftyp {
     }
 }
 
-fn moov(coded: Size, avcc: Avcc) -> Result<Moov, WriteError> {
+pub(super) fn moov(coded: Size, avcc: Avcc) -> Result<Moov, WriteError> {
     let px = |px| u16::try_from(px).map_err(|_| WriteError::Size { size: coded });
     let (width, height) = (px(coded.w)?, px(coded.h)?);
     Ok(Moov {
