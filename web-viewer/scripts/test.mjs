@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 
-const OUT = "node_modules/.cache/test";
+const OUT = `node_modules/.cache/test-${process.pid}`; // two runs do not meet
 const only = process.argv.slice(2);
 const entryPoints = readdirSync("test", { recursive: true })
   .filter((f) => f.endsWith(".test.ts"))
@@ -12,7 +12,7 @@ const entryPoints = readdirSync("test", { recursive: true })
   .filter((f) => only.length === 0 || only.some((part) => f.includes(part)))
   .sort();
 
-rmSync(OUT, { recursive: true, force: true });
+process.on("exit", () => rmSync(OUT, { recursive: true, force: true }));
 const { outputFiles } = await build({
   entryPoints,
   outdir: OUT,

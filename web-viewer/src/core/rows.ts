@@ -67,7 +67,7 @@ export function readRows({ columns, rows }: Columns): Row[] {
       utc: Date.parse(text("utc")),
       kind: text("kind"),
       outcome: outcomeOf(cell("outcome")),
-      text: text("text") || describe(text("kind"), data),
+      text: (text("kind") === "health" ? "" : text("text")) || describe(text("kind"), data),
       source: text("source"),
       actor: text("actor"),
       decidedBy: text("decided_by"),
@@ -87,7 +87,7 @@ function describe(kind: string, data: Readonly<Record<string, unknown>>): string
   };
   if (kind === "size" && Array.isArray(data["size"]))
     return `Screen is now ${data["size"].join("×")}`;
-  if (kind === "health") return `Recording: ${value("state")}`;
+  if (kind === "health") return `Recording: ${value("text") || value("state")}`;
   return value("name") || value("title") || kind;
 }
 

@@ -84,8 +84,9 @@ export class Player {
     return this.#timeline;
   }
 
-  /** Opens the media buffer and stands at `t`. */
+  /** Opens the media buffer and stands at `t`, or where a seek has led meanwhile. */
   async open(t: number): Promise<void> {
+    this.t.value = t;
     const buffer = await MediaBuffer.attach(this.#layers.video, this.#closed.signal);
     this.#buffer = buffer;
     const feeder = new Feeder(
@@ -106,7 +107,7 @@ export class Player {
     });
     await buffer.setDuration(this.#timeline.duration + TAIL_MS);
     this.#watchFrames();
-    this.seek(t);
+    this.seek(this.t.value);
   }
 
   /** A live session has grown. */

@@ -36,6 +36,49 @@ export async function staysStill(page: Page): Promise<void> {
   assert.deepEqual(changes, []);
 }
 
+/** What the stage shows the moment it comes to be in `state` next: noted by the page itself, which is never late. */
+export async function meets(page: Page, state: string): Promise<() => Promise<Met>> {
+  await page.evaluate((wanted) => {
+    const stage = document.querySelector<HTMLElement>(".stage") as HTMLElement;
+    const met = new Promise<Met>((done) => {
+      const observer = new MutationObserver(() => {
+        if (stage.dataset["state"] !== wanted) return;
+        observer.disconnect();
+        const t = Number(stage.dataset["t"]);
+        // A task later, when what belongs to the state is drawn too.
+        setTimeout(() => {
+          const layers = [
+            ...stage.querySelectorAll<HTMLElement>(".picture > :is(video,canvas,img)"),
+          ];
+          const layer = layers.find((element) => element.style.visibility === "visible");
+          const card = stage.querySelector<HTMLElement>(".card")?.innerText ?? "";
+          done({ t, card, layer: layer?.tagName.toLowerCase() ?? "none" });
+        });
+      });
+      observer.observe(stage, { attributeFilter: ["data-state"] });
+    });
+    Object.assign(globalThis, { met });
+  }, state);
+  return () => page.evaluate(() => (globalThis as unknown as { met: Promise<Met> }).met);
+}
+
+/** A stage at the beginning of a state. */
+interface Met {
+  readonly t: number;
+  readonly card: string;
+  readonly layer: string;
+}
+
+/** Waits until all of the film's rows are in the page. */
+export async function loaded(page: Page): Promise<void> {
+  await page.locator("[data-tab=input] .count", { hasText: "36" }).waitFor();
+}
+
+/** What a screen reader was told last; a notice goes after some seconds, this stays. */
+export async function hears(page: Page, words: RegExp): Promise<void> {
+  await page.locator('[aria-live="polite"]', { hasText: words }).waitFor({ state: "attached" });
+}
+
 /** Opens a session's page and waits until it stands. */
 export async function openAt(page: Page, url: string): Promise<void> {
   await page.goto(url);

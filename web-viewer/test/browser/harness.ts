@@ -12,6 +12,8 @@ import { shoot, shownAt } from "../fixture/film.ts";
 import { BLOCKS, blocksOf } from "../fixture/paint.ts";
 import { Fixture } from "../fixture/server.ts";
 
+/** A machine that does other work meanwhile is slow; a fault waits for this long. */
+const PATIENCE_MS = 60_000;
 const CACHE = "node_modules/.cache";
 const SOURCES = ["film", "h264", "mp4", "paint"].map((name) => `test/fixture/${name}.ts`);
 const FLAGS = [
@@ -37,7 +39,11 @@ export class Bench {
   static async open(port: number): Promise<Bench> {
     const film = await filmed();
     const server = await Fixture.start(film, port);
-    const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+    const browser = await chromium.launch({
+      executablePath: "/usr/bin/chromium",
+      args: FLAGS,
+      timeout: PATIENCE_MS,
+    });
     return new Bench(film, server, browser, `http://127.0.0.1:${port}`);
   }
 
@@ -47,6 +53,7 @@ export class Bench {
       viewport: { width: 1440, height: 900 },
       ...options,
     });
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     const faults: string[] = [];
     page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
@@ -93,7 +100,7 @@ async function filmed(): Promise<Film> {
 
 /** Waits until the stage stands: on a verified frame, or in a gap. */
 export async function settled(page: Page, state = "paused-ready"): Promise<void> {
-  await page.waitForSelector(`[data-state="${state}"]`, { timeout: 10_000 });
+  await page.waitForSelector(`[data-state="${state}"]`);
 }
 
 /** What is on the stage. `code` is read from the pixels of the visible layer; null where they are no code. */
@@ -103,6 +110,8 @@ export interface Shown {
   readonly frameT: number | null;
   readonly layer: string;
   readonly code: number | null;
+  /** Where the media clock was, in ms, when the pixels were read. */
+  readonly clock: number;
 }
 
 /** Reads the stage in one go, so that nothing changes between its parts. */
@@ -126,6 +135,7 @@ export async function shown(page: Page): Promise<Shown> {
     canvas.height = Math.max(1, h);
     const g = canvas.getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D;
     if (layer !== undefined) g.drawImage(layer, 0, 0);
+    const clock = (stage.querySelector("video")?.currentTime ?? 0) * 1000;
     const blocks = Array.from(
       { length: count },
       (_, i) =>
@@ -136,6 +146,7 @@ export async function shown(page: Page): Promise<Shown> {
       t: Number(stage.dataset["t"]),
       frameT: stage.dataset["frameT"] === "" ? null : Number(stage.dataset["frameT"]),
       layer: layer?.tagName.toLowerCase() ?? "none",
+      clock,
       blocks,
     };
   }, BLOCKS);

@@ -31,6 +31,27 @@ test("a live session waits at its edge and goes on when more comes", async () =>
   await page.context().close();
 });
 
+test("rows that come slowly are there once, though more are asked for meanwhile", async () => {
+  bench.server.liveUntil = 30_000;
+  const { page } = await bench.page();
+  let first = true;
+  await page.route("**/events?*", async (route) => {
+    const hold = first;
+    first = false;
+    // Until the page has asked for news.
+    if (hold) await page.waitForResponse((answer) => answer.url().includes("kinds=key"));
+    await route.continue();
+  });
+  await openAt(page, `${bench.origin}/s/live?t=20`);
+  await page.locator('[data-event="ev-04"]').waitFor();
+  await page.waitForFunction(() => !document.querySelector(".row")?.matches(":only-child"));
+  const ids = await page
+    .locator(".row")
+    .evaluateAll((rows) => rows.map((row) => row.getAttribute("data-event")));
+  assert.equal(new Set(ids).size, ids.length);
+  await page.context().close();
+});
+
 test("seeking back works while a session is live", async () => {
   bench.server.liveUntil = 30_000;
   const { page } = await bench.page();

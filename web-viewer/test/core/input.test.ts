@@ -5,17 +5,11 @@ import { foldInput } from "../../src/core/fold.ts";
 import { compact, secrets } from "../../src/core/input.ts";
 import { marks } from "../../src/core/lanes.ts";
 import type { Row } from "../../src/core/rows.ts";
-import { readRows } from "../../src/core/rows.ts";
+import { rowsOf } from "./rows.ts";
 
 type Told = readonly [t: number, kind: string, data: object, origin?: string];
 
-function rows(...told: readonly Told[]): Row[] {
-  const columns = ["id", "t", "kind", "origin", "data"];
-  return readRows({
-    columns,
-    rows: told.map(([t, kind, data, origin = "wire"], i) => [`1.${i}`, t, kind, origin, data]),
-  });
-}
+const rows = (...told: readonly Told[]): Row[] => rowsOf(["t", "kind", "data", "origin"], told);
 
 /** What the Input tab shows of `told`. */
 function check(told: readonly Told[], expected: readonly string[]): void {

@@ -11,17 +11,11 @@ import {
   strip,
   STRIP_MS,
 } from "../../src/core/overlay.ts";
-import { readRows } from "../../src/core/rows.ts";
+import { rowsOf } from "./rows.ts";
 
 type Told = readonly [t: number, kind: string, data: object];
 
-const scene = (...told: readonly Told[]) =>
-  sceneOf(
-    readRows({
-      columns: ["id", "t", "kind", "data"],
-      rows: told.map(([t, kind, data], i) => [`1.${i}`, t, kind, data]),
-    }),
-  );
+const scene = (...told: readonly Told[]) => sceneOf(rowsOf(["t", "kind", "data"], told));
 const key = (t: number, name: string, ...mods: string[]): Told => [
   t,
   "key",
@@ -62,10 +56,8 @@ test("a key that two origins saw is in the strip once", () => {
       (name, n) => [n * 90 + i * 6, "key", origin, { name, down: true }] as const,
     ),
   );
-  const rows = seen
-    .sort((a, b) => a[0] - b[0])
-    .map(([t, kind, origin, data], i) => [`1.${i}`, t, kind, origin, data]);
-  const both = sceneOf(readRows({ columns: ["id", "t", "kind", "origin", "data"], rows }));
+  const told = seen.sort((a, b) => a[0] - b[0]);
+  const both = sceneOf(rowsOf(["t", "kind", "origin", "data"], told));
   assert.deepEqual(strip(both, 300)[0]?.keys, ["llo"]);
 });
 

@@ -11,49 +11,16 @@ import {
   stepRow,
   waits,
 } from "../../src/core/rows.ts";
+import { rowsOf } from "./rows.ts";
 
-const COLUMNS = [
-  "id",
-  "t",
-  "utc",
-  "kind",
-  "outcome",
-  "text",
-  "source",
-  "actor",
-  "decided_by",
-  "trace_id",
-  "span_id",
-  "origin",
-  "data",
-];
-
-function rows(...list: readonly (readonly [t: number, outcome: string | null, text: string])[]) {
-  return readRows({
-    columns: COLUMNS,
-    rows: list.map(([t, outcome, text], i) => [
-      `e${i}`,
-      t,
-      "2026-11-30T09:00:00.000Z",
-      "log",
-      outcome,
-      text,
-      "proxy",
-      null,
-      null,
-      null,
-      null,
-      "row",
-      null,
-    ]),
-  });
-}
-
-const SAMPLE = rows(
-  [1_000, null, "Opened"],
-  [2_000, "asked", "Pay invoice"],
-  [2_000, "blocked", "Pay INVOICE now"],
-  [9_000, "allowed", "Closed"],
+const SAMPLE = rowsOf(
+  ["t", "outcome", "text"],
+  [
+    [1_000, null, "Opened"],
+    [2_000, "asked", "Pay invoice"],
+    [2_000, "blocked", "Pay INVOICE now"],
+    [9_000, "allowed", "Closed"],
+  ],
 );
 
 test("columns are found by name and unexpected cells read as empty", () => {
@@ -153,36 +120,21 @@ test("keys act by setting and leave browser chords alone", () => {
 });
 
 test("an asking and its decision are tied by their request", () => {
-  const cells = (id: string, t: number, outcome: string, request: string): unknown[] => [
-    id,
-    t,
-    "",
-    "log",
-    outcome,
-    "x",
-    "",
-    null,
-    null,
-    null,
-    null,
-    null,
-    { request },
-  ];
-  const list = readRows({
-    columns: COLUMNS,
-    rows: [
-      cells("a", 1, "asked", "r1"),
-      cells("b", 2, "asked", "r2"),
-      cells("c", 5, "allowed", "r1"),
-      cells("d", 9, "blocked", "r2"),
-      cells("e", 10, "allowed", "r1"),
+  const list = rowsOf(
+    ["t", "outcome", "data"],
+    [
+      [1, "asked", { request: "r1" }],
+      [2, "asked", { request: "r2" }],
+      [5, "allowed", { request: "r1" }],
+      [9, "blocked", { request: "r2" }],
+      [10, "allowed", { request: "r1" }],
     ],
-  });
+  );
   assert.deepEqual(
     waits(list).map(({ asked, decided }) => [asked.id, decided.id]),
     [
-      ["a", "c"],
-      ["b", "d"],
+      ["e0", "e2"],
+      ["e1", "e3"],
     ],
   );
 });
@@ -193,5 +145,10 @@ test("an event without words of its own is described", () => {
   };
   check("size", { size: [800, 600] }, "Screen is now 800×600");
   check("health", { state: "stalled" }, "Recording: stalled");
+  check(
+    "health",
+    { state: "ok", text: "there is a picture again" },
+    "Recording: there is a picture again",
+  );
   check("title", {}, "title");
 });

@@ -21,7 +21,8 @@ export function keepAddress(replay: Replay): () => void {
     const state = replay.player.value?.state.value;
     const url = state === "paused-ready" || state === "gap" ? replay.url() : undefined;
     clearTimeout(timer); // an address that was left must not be written over where Back has led
-    if (url === undefined || replay.panel.linking.value) return; // `e` may not be known yet
+    // Its place or its event may not be known yet.
+    if (url === undefined || replay.arriving.value || replay.panel.linking.value) return;
     timer = setTimeout(write, Math.max(0, EVERY_MS - (performance.now() - last)));
   });
   return () => {

@@ -1,8 +1,7 @@
 /** The rows of a tab: thousands, of which only those in view are drawn. In step with the picture. */
 
-import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Row } from "../../core/rows.ts";
 import { oneLine } from "../../core/text.ts";
@@ -24,6 +23,11 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   const rows = replay.panel.shown.value;
+  const current = replay.panel.current.value;
+  const following = replay.panel.following.value;
+  const selected = replay.panel.selected.value;
+  // By id: what the Input tab shows is folded anew with each load.
+  const chosen = (): number => rows.findIndex(({ id }) => id === selected?.id);
   const full = rows.length * ROW_PX;
   const scale = full > MAX_PX ? (full - height) / (MAX_PX - height) : 1;
   const offset = top * scale;
@@ -46,24 +50,19 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
       element.scrollTop = (i * ROW_PX - element.clientHeight / 2 + ROW_PX / 2) / scale;
   };
 
-  useSignalEffect(() => {
-    const current = replay.panel.current.value;
-    if (replay.panel.following.value) reveal(current);
-  });
-  useEffect(() => {
-    const at =
-      replay.panel.selected.value === undefined ? -1 : rows.indexOf(replay.panel.selected.value);
-    if (at >= 0 && box.current !== null) {
-      const y = at * ROW_PX - box.current.scrollTop * scale;
-      if (y < 0 || y > box.current.clientHeight - ROW_PX) reveal(at);
-    }
-  }, [replay.panel.selected.value]);
+  // Once the rows are laid out: before that the list may be too short to scroll so far.
+  useLayoutEffect(() => {
+    if (following) reveal(current);
+  }, [current, following, rows]);
+  useLayoutEffect(() => {
+    const at = chosen();
+    if (at < 0 || box.current === null) return;
+    const y = at * ROW_PX - box.current.scrollTop * scale;
+    if (y < 0 || y > box.current.clientHeight - ROW_PX) reveal(at);
+  }, [selected]);
 
   const move = (event: KeyboardEvent): void => {
-    const at =
-      replay.panel.selected.value === undefined
-        ? replay.panel.current.value
-        : rows.indexOf(replay.panel.selected.value);
+    const at = selected === undefined ? current : chosen();
     const page = Math.floor(height / ROW_PX) - 1;
     const to = {
       ArrowUp: at - 1,
@@ -92,9 +91,7 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
         role="listbox"
         tabIndex={0}
         aria-label="Rows"
-        aria-activedescendant={
-          replay.panel.selected.value && `row-${replay.panel.selected.value.id}`
-        }
+        aria-activedescendant={selected && `row-${selected.id}`}
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}
         onWheel={stopFollowing}
         onTouchMove={stopFollowing}
@@ -113,7 +110,7 @@ export function RowList({ replay }: { replay: Replay }): JSX.Element {
           ))}
         </div>
       </div>
-      {!replay.panel.following.value && (
+      {!following && (
         <button
           class="follow"
           title="The list follows the picture (Y)"

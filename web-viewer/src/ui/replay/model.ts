@@ -65,7 +65,12 @@ export class Replay {
     secrets(this.panel.log.value, this.timeline.value?.duration ?? 0),
   );
 
+  /** Whether the place that the address names is still looked for. */
+  readonly arriving = signal(true);
+
   readonly #closed = new AbortController();
+  /** What the address asked for last. */
+  #query = new URLSearchParams();
   /** The input to draw on the stage. */
   readonly nearby: Nearby;
   readonly #effects: (() => void)[] = [];
@@ -90,7 +95,10 @@ export class Replay {
       ]);
       this.session.value = session;
       this.#take(timeline, session.start);
-      await this.#startPlayer(layers, edge ? timeline.duration_ms : await this.#moment(query));
+      const t = edge ? timeline.duration_ms : await this.#arrive();
+      if (this.signal.aborted) return;
+      this.arriving.value = false;
+      await this.#startPlayer(layers, t);
       if (edge && timeline.live) this.player.value?.play();
       void this.#loadRest(); // after the picture: it is what the person came for
       if (timeline.live) this.#watch(session.start);
@@ -101,9 +109,13 @@ export class Replay {
 
   /** Back, Forward or a link within the session: goes to what the address bar says now. */
   async revisit(query: URLSearchParams): Promise<void> {
+    this.arriving.value = true;
     this.#read(query);
-    this.player.value?.pause();
-    this.player.value?.seek(await this.#moment(query));
+    const player = this.player.value;
+    if (player === undefined) return; // `open` follows the newest
+    player.pause();
+    player.seek(await this.#arrive());
+    this.arriving.value = false;
   }
 
   /** The address of this page as it stands: the moment, the event of that frame, the panel. */
@@ -143,7 +155,15 @@ export class Replay {
     this.player.value?.close();
   }
 
+  /** Where to stand, by what the address says at the end of looking for it. */
+  async #arrive(): Promise<number> {
+    const query = this.#query;
+    const t = await this.#moment(query);
+    return query === this.#query ? t : this.#arrive();
+  }
+
   #read(query: URLSearchParams): void {
+    this.#query = query;
     this.panel.read(query);
     const zoom = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(query.get("z") ?? "");
     this.zoom.value = zoom === null ? undefined : [Number(zoom[1]) * 1000, Number(zoom[2]) * 1000];
@@ -190,7 +210,7 @@ export class Replay {
       (await api.resolve({ event }, this.signal).catch(() => [])).find((c) => c.session === this.id)
         ?.t;
     if (found === undefined) {
-      tell(`Event ${event} is not in this session`);
+      if (!this.signal.aborted) tell(`Event ${event} is not in this session`);
       return t ?? 0;
     }
     if (t !== undefined && !this.#sameFrame(t, found))

@@ -6,6 +6,7 @@ import type { JSX } from "preact";
 import type { Chip, Scene } from "../../core/overlay.ts";
 import { placeOn, pointerAt, ripples, strip } from "../../core/overlay.ts";
 import { visible } from "../../core/text.ts";
+import type { Player } from "../../media/player.ts";
 import { Icon } from "../icons.tsx";
 import { showClicks, showKeys } from "../settings.ts";
 import type { Replay } from "./model.ts";
@@ -20,11 +21,12 @@ export function Overlay(props: {
 }): JSX.Element | null {
   const { replay, size } = props;
   const player = replay.player.value;
-  useSignalEffect(() => replay.nearby.want(replay.player.value?.t.value ?? 0));
-  const state = player?.state.value;
-  // Only over the frame that stands at `t`: while another is sought, none does.
-  if (state !== "paused-ready" && state !== "playing" && state !== "waiting") return null;
-  const t = player?.t.value ?? 0;
+  useSignalEffect(() => {
+    const now = replay.player.value;
+    if (now !== undefined && stands(now)) replay.nearby.want(now.t.value); // the picture comes first
+  });
+  if (player === undefined || !stands(player)) return null;
+  const t = player.t.value;
   const scene = replay.nearby.at(t);
   const since = replay.resizes.value.findLast((resize) => resize.t <= t)?.t ?? 0;
   const secret = replay.secrets.value.some(({ from, to }) => from <= t && t < to);
@@ -37,6 +39,10 @@ export function Overlay(props: {
     </div>
   );
 }
+
+/** Whether there is a frame that stands at `t`: while another is sought, none does. */
+const stands = ({ state: { value } }: Player): boolean =>
+  value === "paused-ready" || value === "playing" || value === "waiting";
 
 function Clicks(props: {
   scene: Scene;

@@ -41,7 +41,7 @@ export function ReplayPage({ id }: { id: string }): JSX.Element {
 
   useSignalEffect(() => {
     const now = route.value;
-    if (now === arrival || now.path[1] !== id) return;
+    if (now === arrival || now.path[0] !== "s" || now.path[1] !== id) return;
     untracked(() => void replay.revisit(now.query)); // once for each address, whatever it reads
   });
 

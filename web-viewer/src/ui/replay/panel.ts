@@ -114,8 +114,9 @@ export class Panel {
   }
 
   async #load(chunks: AsyncGenerator<EventsAnswer>): Promise<void> {
-    const known = new Set(this.rows.value.map((row) => row.id));
     for await (const answer of chunks) {
+      // Anew for each answer: of a live session the next load may have begun meanwhile.
+      const known = new Set(this.rows.value.map((row) => row.id));
       const fresh = readRows(answer).filter((row) => !known.has(row.id));
       if (fresh.length === 0) continue;
       this.rows.value = [...this.rows.value, ...fresh.map(compact)].sort((a, b) => a.t - b.t);

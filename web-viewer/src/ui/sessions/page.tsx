@@ -73,10 +73,17 @@ async function load(
 function Search({ query }: { query: URLSearchParams }): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  /** What is typed and not yet searched for: an answer to the last search must leave it alone. */
+  const [typed, setTyped] = useState<string | undefined>(undefined);
   useEffect(() => {
     if (location.hash === "#search") input.current?.focus();
   }, [route.value]);
-  const search = (): void => navigate(withQuery(query, "q", input.current?.value ?? ""), "replace");
+  const search = (): void => {
+    clearTimeout(timer.current);
+    setTyped(undefined);
+    navigate(withQuery(route.peek().query, "q", input.current?.value ?? ""), "replace");
+  };
+  useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <form
       role="search"
@@ -90,8 +97,9 @@ function Search({ query }: { query: URLSearchParams }): JSX.Element {
         type="search"
         aria-label="Search sessions"
         placeholder="Search sessions"
-        value={query.get("q") ?? ""}
-        onInput={() => {
+        value={typed ?? query.get("q") ?? ""}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value);
           clearTimeout(timer.current);
           timer.current = setTimeout(search, SETTLE_MS);
         }}
