@@ -1,6 +1,7 @@
 //! The child: decodes, masks, encodes and spools one recorded machine. It is the only process that
 //! reads the machine's bytes, and it holds no credentials but the machine's own.
 
+mod backlog;
 mod clients;
 mod connection;
 mod drive;

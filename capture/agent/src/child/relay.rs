@@ -22,6 +22,7 @@ use tokio::{
 
 use self::outgoing::Outgoing;
 use super::{
+    backlog::Backlog,
     inbox::{Act, Departure, Told},
     transport::{self, Transport},
 };
@@ -102,10 +103,10 @@ struct Wires {
 /// Marks on their way through the relay, behind what the driver had sent when they came.
 struct Marks {
     coming: mpsc::Receiver<(u64, Mark)>,
-    /// Each with how much the driver will have said by then, in bytes.
-    held: VecDeque<(u64, u64, Mark)>,
-    /// How much it has said.
-    said_bytes: u64,
+    /// Each with what is to be read before it, oldest first.
+    held: VecDeque<(Backlog, u64, Mark)>,
+    /// One before which all has been read, and is to be told.
+    due: Option<(u64, Mark)>,
 }
 
 impl Wires {
@@ -149,7 +150,7 @@ impl Wires {
             marks: Marks {
                 coming,
                 held: VecDeque::new(),
-                said_bytes: 0,
+                due: None,
             },
             leaving: None,
         })
@@ -184,10 +185,16 @@ impl Wires {
                 mark = self.marks.coming.recv(), if going_on => match mark {
                     None => return stopped(),
                     Some((id, mark)) => {
-                        self.hold(id, mark);
+                        let before = Backlog::of(self.from_driver.as_ref());
+                        self.marks.held.push_back((before, id, mark));
                         Ok(())
                     }
                 },
+                () = std::future::ready(()),
+                    if going_on && self.to_server.has_room() && !self.marks.held.is_empty() =>
+                {
+                    self.catch_up(&mut said_by_driver)
+                }
                 read = self.from_driver.read(&mut said_by_driver),
                     if going_on && self.to_server.has_room() =>
                 {
@@ -215,10 +222,10 @@ impl Wires {
                     return stopped();
                 }
             }
-            while let Some((id, mark)) = self.marks.due() {
-                if self.tell.send(Told::Mark { id, mark }).await.is_err() {
-                    return stopped();
-                }
+            if let Some((id, mark)) = self.marks.due.take()
+                && self.tell.send(Told::Mark { id, mark }).await.is_err()
+            {
+                return stopped();
             }
             if let Err(error) = heard
                 && going_on
@@ -243,9 +250,6 @@ impl Wires {
         let now_ms = BootTime::now().ms();
         match read {
             Ok(len @ 1..) => {
-                if end == End::Driver {
-                    self.marks.said_bytes += len as u64;
-                }
                 let bytes = buffer.get(..len).unwrap_or_default();
                 self.relay.handle_bytes(now_ms, end, bytes)
             }
@@ -253,13 +257,18 @@ impl Wires {
         }
     }
 
-    /// Keeps a mark back until what the driver has sent by now has been read.
-    fn hold(&mut self, id: u64, mark: Mark) {
-        // Its side may hold some back until it hears that the first was taken.
-        let _ = rustix::net::sockopt::set_tcp_quickack(self.from_driver.as_ref(), true);
-        let unread_bytes = rustix::io::ioctl_fionread(self.from_driver.as_ref()).unwrap_or(0);
-        let after = self.marks.said_bytes + unread_bytes;
-        self.marks.held.push_back((after, id, mark));
+    /// Reads some of what goes before the oldest mark, which is due when that was all.
+    fn catch_up(&mut self, buffer: &mut [u8]) -> Result<(), RelayError> {
+        let read = self.marks.held.front_mut().and_then(|(before, ..)| {
+            let socket = self.from_driver.as_ref();
+            before.read(socket, buffer)
+        });
+        if let Some(len) = read {
+            return self.hear(End::Driver, Ok(len), buffer);
+        }
+        let due = self.marks.held.pop_front();
+        self.marks.due = due.map(|(_, id, mark)| (id, mark));
+        Ok(())
     }
 
     /// Wraps the connection to the server in the encryption that it asks for.
@@ -279,15 +288,6 @@ impl Wires {
             to_server: Outgoing::to(to_server),
             ..self
         })
-    }
-}
-
-impl Marks {
-    /// The next mark before which the driver has said nothing that is still to be read.
-    fn due(&mut self) -> Option<(u64, Mark)> {
-        let said = self.said_bytes;
-        let (_, id, mark) = self.held.pop_front_if(|(after, ..)| *after <= said)?;
-        Some((id, mark))
     }
 }
 

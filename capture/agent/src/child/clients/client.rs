@@ -11,11 +11,10 @@ use capture::{Framebuffer, event::Origin};
 use capture_vnc::{DriverError, server};
 use tokio::net::TcpStream;
 
-use crate::{child::inbox::Act, clock::BootTime};
-
-/// What a client's side may hold back of what it has sent while nothing is read. Somebody who
-/// never stops sending is not waited for longer.
-const HELD_BACK_BYTES: u64 = 1 << 20;
+use crate::{
+    child::{backlog::Backlog, inbox::Act},
+    clock::BootTime,
+};
 
 /// A connected client.
 pub(super) struct Client {
@@ -109,29 +108,19 @@ impl Client {
         }
     }
 
-    /// Hears what it has sent until now: however much of that has arrived, and what its side holds
-    /// back until the first of it is taken.
+    /// Hears what it has sent until now.
     pub(super) fn catch_up(
         &mut self,
         buffer: &mut [u8],
         acts: &mut Vec<Act>,
     ) -> Result<(), DriverError> {
-        let arrived_bytes = rustix::io::ioctl_fionread(&self.stream).unwrap_or(0);
-        let mut left_bytes = arrived_bytes.max(HELD_BACK_BYTES);
+        let mut backlog = Backlog::of(&self.stream);
         while let Stage::Served(_) = &self.stage
-            && left_bytes > 0
+            && let Some(len) = backlog.read(&self.stream, buffer)
         {
-            // Its side sends the rest only when it hears that the first was taken, which the
-            // kernel would else put off.
-            let _ = rustix::net::sockopt::set_tcp_quickack(&self.stream, true);
-            // Not by way of the runtime, which may not know yet that there is something.
-            let Ok(len @ 1..) = rustix::io::read(&self.stream, &mut *buffer) else {
-                return Ok(()); // the end, if it is that, is heard in its turn
-            };
-            left_bytes = left_bytes.saturating_sub(len as u64);
             self.hear(Some(len), buffer, acts)?;
         }
-        Ok(())
+        Ok(()) // the end, if it has come, is heard in its turn
     }
 
     /// Takes in the first `len` bytes of `buffer`; none or no length is the end.
