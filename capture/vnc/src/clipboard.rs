@@ -14,6 +14,7 @@ use miniz_oxide::{
 };
 
 pub(crate) use self::talk::{Side, Talk};
+use crate::limits;
 
 /// The number of a `ClientCutText`, and of a `ServerCutText`.
 pub(crate) const CLIENT_CUT_TEXT: u8 = 6;
@@ -120,10 +121,15 @@ impl Content {
     }
 }
 
-/// Why an extended clipboard message cannot be read.
+/// Why a clipboard message cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's text says what it is")]
 pub enum ClipboardError {
+    #[error(
+        "clipboard of {len_bytes} bytes is longer than {}",
+        limits::CLIPBOARD_SKIPPED_BYTES
+    )]
+    TooLong { len_bytes: u32 },
     #[error("clipboard message ends before what its flags announce")]
     Short,
     #[error("clipboard message has flags {flags:#010x}, which name no single action")]
@@ -143,7 +149,7 @@ pub(crate) const fn forms([a, b, c, d]: [u8; FLAGS_BYTES]) -> Forms {
 /// # Errors
 /// When it ends early, names no single action, or its content does not inflate.
 pub(crate) fn parse(body: &[u8], text_limit_bytes: u32) -> Result<Extended, ClipboardError> {
-    let (flags, rest) = { body.split_first_chunk() }.ok_or(ClipboardError::Short)?;
+    let (flags, rest) = body.split_first_chunk().ok_or(ClipboardError::Short)?;
     let flags = u32::from_be_bytes(*flags);
     let forms = Forms::of_flags(flags);
     // With `CAPS`, the other actions are those that the sender understands.

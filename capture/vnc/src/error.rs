@@ -113,11 +113,6 @@ pub enum Error {
         limits::RESIZES_PER_S
     )]
     ResizeBudget,
-    #[error(
-        "clipboard of {len_bytes} bytes is longer than {}",
-        limits::CLIPBOARD_SKIPPED_BYTES
-    )]
-    ClipboardTooLong { len_bytes: u32 },
     #[error(transparent)]
     Clipboard(#[from] ClipboardError),
 }
@@ -159,7 +154,7 @@ impl Error {
             | Self::CompressedTooLong { .. }
             | Self::PixelBudget
             | Self::ResizeBudget
-            | Self::ClipboardTooLong { .. } => ErrorKind::Budget,
+            | Self::Clipboard(ClipboardError::TooLong { .. }) => ErrorKind::Budget,
             Self::NotRfb
             | Self::VersionUnsupported { .. }
             | Self::SecurityChoice { .. }

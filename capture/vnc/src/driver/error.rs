@@ -32,11 +32,6 @@ pub enum DriverError {
     UnknownAudioOperation { operation: u16 },
     #[error("fence of {len_bytes} bytes is longer than {}", limits::FENCE_BYTES)]
     FenceTooLong { len_bytes: u8 },
-    #[error(
-        "clipboard of {len_bytes} bytes is longer than {}",
-        limits::CLIPBOARD_SKIPPED_BYTES
-    )]
-    ClipboardTooLong { len_bytes: u32 },
     #[error(transparent)]
     Clipboard(#[from] ClipboardError),
     #[error(transparent)]
@@ -51,7 +46,9 @@ impl DriverError {
     pub const fn reason(&self) -> GapReason {
         match self {
             Self::HandshakeTimeout | Self::MessageTimeout => GapReason::Stalled,
-            Self::FenceTooLong { .. } | Self::ClipboardTooLong { .. } => GapReason::BudgetExceeded,
+            Self::FenceTooLong { .. } | Self::Clipboard(ClipboardError::TooLong { .. }) => {
+                GapReason::BudgetExceeded
+            }
             Self::Closed { .. }
             | Self::NotRfb
             | Self::VersionUnsupported { .. }

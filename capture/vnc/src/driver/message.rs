@@ -7,7 +7,7 @@ use capture::{
 
 use super::DriverError;
 use crate::{
-    clipboard::{self, Content, Extended, FLAGS_BYTES, HEAD_BYTES},
+    clipboard::{self, ClipboardError, Content, Extended, FLAGS_BYTES, HEAD_BYTES},
     input::Input,
     limits,
 };
@@ -155,7 +155,7 @@ fn cut_text(input: &mut Input<'_>) -> Result<Option<Parsed>, DriverError> {
     let length = i32::from_be_bytes(length);
     let len_bytes = length.unsigned_abs();
     if len_bytes > limits::CLIPBOARD_SKIPPED_BYTES {
-        return Err(DriverError::ClipboardTooLong { len_bytes });
+        return Err(ClipboardError::TooLong { len_bytes }.into());
     }
     if len_bytes > limits::DRIVER_CLIPBOARD_BYTES {
         return Ok(long_cut_text(length, input));

@@ -8,7 +8,7 @@ use capture::{
 
 use super::{Expect, Output, Stream};
 use crate::{
-    clipboard::{self, Extended, FLAGS_BYTES, HEAD_BYTES},
+    clipboard::{self, ClipboardError, Extended, FLAGS_BYTES, HEAD_BYTES},
     encoding,
     error::Error,
     input::Input,
@@ -29,7 +29,7 @@ impl Stream {
         let len_bytes = signed.unsigned_abs();
         let extended = signed < 0;
         if len_bytes > limits::CLIPBOARD_SKIPPED_BYTES {
-            return Err(Error::ClipboardTooLong { len_bytes });
+            return Err(ClipboardError::TooLong { len_bytes }.into());
         }
         let wanted = !extended || self.offered.contains(&encoding::EXTENDED_CLIPBOARD);
         if len_bytes > limits::CLIPBOARD_KEPT_BYTES || !wanted {

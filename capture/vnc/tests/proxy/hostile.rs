@@ -47,7 +47,7 @@ fn impossible_lengths_end_the_session() {
         (-(64 << 20) - 1, (64 << 20) + 1),
     ] {
         let said = [&[6, 0, 0, 0][..], &length.to_be_bytes()].concat();
-        let error = DriverError::ClipboardTooLong { len_bytes };
+        let error = DriverError::Clipboard(ClipboardError::TooLong { len_bytes });
         assert_eq!(error.reason(), GapReason::BudgetExceeded);
         check(&said, &error);
     }
