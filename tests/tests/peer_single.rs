@@ -28,6 +28,10 @@ const REST: (u16, u16) = (600, 440);
 const REFUSES: &[&str] = &["-NeverShared", "-DisconnectClients=0"];
 /// A second client takes the first one's place.
 const REPLACES: &[&str] = &["-NeverShared", "-DisconnectClients=1"];
+/// What is typed.
+const LINES: [&str; 2] = ["first words", "and more"];
+/// How far a recorded time may lie from when the driver sent.
+const LATE_MS: u64 = 20;
 /// A policy under which all that is typed may be kept.
 const KEEP: &str = "[input]\nkeys = \"all\"\n";
 
@@ -56,8 +60,9 @@ fn check_shared_out(options: &[&str]) -> anyhow::Result<()> {
     driver.ignore_pictures()?;
     driver.click(AT)?;
     let mut watcher = Watcher::connect(proxy.address)?;
-    for line in ["first words", "and more"] {
-        driver.text(line)?;
+    let mut sent = Vec::new();
+    for line in LINES {
+        sent.push(driver.text(line)?);
         driver.tap(keysym::RETURN)?;
         terminal.wait_for(line)?;
         watcher.wait_until_equal(&desktop)?;
@@ -88,7 +93,13 @@ fn check_shared_out(options: &[&str]) -> anyhow::Result<()> {
     let texts: Vec<&str> = of("text_run")
         .filter_map(|run: &Recorded| run.data["text"].as_str())
         .collect();
-    ensure!(texts == ["first words", "and more"], "{texts:?}");
+    ensure!(texts == LINES, "{texts:?}");
+    let start_ms = session.start_ms()?;
+    for (run, (first, last)) in of("text_run").zip(sent) {
+        let to = run.data["to"].as_u64().context("no end of the run")?;
+        let off = [(run.t, first), (to, last)].map(|(t, utc_ms)| (start_ms + t).abs_diff(utc_ms));
+        ensure!(off.iter().all(|off| *off <= LATE_MS), "{off:?} ms off");
+    }
     let clicked = of("pointer").find(|event| event.data["action"] == "down");
     let clicked = clicked.context("no click")?;
     ensure!(

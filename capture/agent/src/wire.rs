@@ -6,9 +6,7 @@
 
 use std::path::PathBuf;
 
-use capture::{
-    Anchor, GapReason, MediaTime, SessionId, Size, WallTime, mark::Mark, session::RunContext,
-};
+use capture::{Anchor, GapReason, MediaTime, SessionId, WallTime, mark::Mark, session::RunContext};
 use encoder::Encoder;
 use policy::Marks;
 use segment::end::EndReason;
@@ -115,10 +113,7 @@ pub(crate) enum Command {
 #[serde(tag = "report", rename_all = "snake_case")]
 pub(crate) enum Report {
     /// `session.json` and the first frame are durable in the spool.
-    Started {
-        /// The screen's size.
-        size: Size,
-    },
+    Started,
     /// Object `seq` is complete in the spool.
     Sealed {
         /// Its number.

@@ -1,10 +1,12 @@
 //! Who operates and who watches a machine that allows one connection: served from the recorder's
 //! own picture, since the connection is the recorder's (capture.md, "Recording proxy").
 //!
-//! They are served between frames, by the loop that takes these. What they do waits for one frame
-//! to be coded at most, and goes to the machine before anything else.
+//! They are read as they send, each on a thread of its own, and served between frames, by the loop
+//! that takes these. What they do waits for one frame to be coded at most, and goes to the machine
+//! before anything else.
 
 mod client;
+mod ear;
 
 use std::{
     collections::VecDeque,
@@ -14,9 +16,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use capture::{
-    Damage, Framebuffer, Point, Size, cursor::CursorShape, input::Clipboard, mark::Mark,
-};
+use capture::{Framebuffer, Point, cursor::CursorShape, mark::Mark, source::SourceEvent};
 use capture_vnc::{Challenge, DriverError, Password, proxy::RelayError, server};
 use tokio::net::TcpListener;
 
@@ -31,8 +31,6 @@ use crate::{clock, clock::BootTime};
 /// Who is served beside the driver: a console and some viewers. Each costs up to a picture of
 /// packing for every frame. More wait to be accepted.
 const WATCHERS_MAX: usize = 8;
-/// What is read from a socket at once.
-const READ_BYTES: usize = 64 << 10;
 
 /// A driver that is connected and not yet served, and where others will join it.
 pub(super) struct Waiting {
@@ -55,7 +53,6 @@ pub(super) struct Clients {
     /// The pointer's place and shape, for clients to come.
     at: Option<Point>,
     shape: Option<CursorShape>,
-    buffer: Box<[u8]>,
 }
 
 impl Waiting {
@@ -71,7 +68,6 @@ impl Waiting {
             away: false,
             at: None,
             shape: None,
-            buffer: vec![0; READ_BYTES].into_boxed_slice(),
         })
     }
 }
@@ -96,9 +92,9 @@ impl Clients {
             moved = true;
         }
         let mut acts = Vec::new();
-        let driver = self.driver.poll(cx, &mut self.buffer, &mut acts);
+        let driver = self.driver.poll(cx, &mut acts);
         self.watchers.retain_mut(|watcher| {
-            let polled = watcher.poll(cx, &mut self.buffer, &mut acts);
+            let polled = watcher.poll(cx, &mut acts);
             moved |= polled.is_ready();
             !matches!(polled, Poll::Ready(Err(_)))
         });
@@ -130,9 +126,9 @@ impl Clients {
     /// Has `mark` told behind all that clients have sent until now.
     pub(super) fn pass(&mut self, id: u64, mark: Mark) {
         let mut acts = Vec::new();
-        let driver = self.driver.catch_up(&mut self.buffer, &mut acts);
+        let driver = self.driver.catch_up(&mut acts);
         self.watchers.retain_mut(|watcher| {
-            let caught_up = watcher.catch_up(&mut self.buffer, &mut acts);
+            let caught_up = watcher.catch_up(&mut acts);
             caught_up.is_ok()
         });
         self.tell(acts);
@@ -185,14 +181,22 @@ impl Clients {
         self.away = true;
     }
 
-    /// Says where the picture changed.
-    pub(super) fn damage(&mut self, damage: &Damage) {
-        self.sessions().for_each(|session| session.damage(damage));
-    }
-
-    /// Says that the screen has another size.
-    pub(super) fn resize(&mut self, size: Size) {
-        self.sessions().for_each(|session| session.resize(size));
+    /// Passes on what the machine tells of its screen and its clipboard.
+    pub(super) fn hear(&mut self, event: &SourceEvent) {
+        match event {
+            SourceEvent::Start { size, .. } | SourceEvent::Resize(size) => {
+                self.sessions().for_each(|session| session.resize(*size));
+            }
+            SourceEvent::Update { damage } => {
+                self.sessions().for_each(|session| session.damage(damage));
+            }
+            SourceEvent::Cursor { at, shape } => self.cursor(*at, shape.as_ref()),
+            SourceEvent::Clipboard(clipboard) => {
+                self.sessions()
+                    .for_each(|session| session.clipboard(clipboard));
+            }
+            SourceEvent::Proof | SourceEvent::Bell => {}
+        }
     }
 
     /// Says that the pointer has a new place or shape.
@@ -203,12 +207,6 @@ impl Clients {
         if let Some(shape) = shape {
             self.shape = Some(shape.clone());
         }
-    }
-
-    /// Passes the machine's clipboard on.
-    pub(super) fn clipboard(&mut self, clipboard: &Clipboard) {
-        self.sessions()
-            .for_each(|session| session.clipboard(clipboard));
     }
 
     fn sessions(&mut self) -> impl Iterator<Item = &mut server::Session> {

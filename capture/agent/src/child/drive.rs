@@ -97,7 +97,7 @@ pub(super) async fn drive(
                 }
                 Told::Act(act) => {
                     recording.act(&act)?;
-                    if let Err(lost) = view.pass_on(&act, &mut connection, recording, inbox).await {
+                    if let Err(lost) = view.follow(&act, &mut connection, recording, inbox).await {
                         return Ok(Outcome::Lost(lost));
                     }
                 }
@@ -150,19 +150,18 @@ impl View {
         received: BootTime,
         wanted: bool,
     ) -> anyhow::Result<()> {
-        while let Some(event) = connection.session.poll_event() {
+        while let Some(mut event) = connection.session.poll_event() {
+            if let SourceEvent::Update { damage } = &mut event {
+                *damage = connection.framebuffer.settle(damage);
+            }
+            if let Some(clients) = inbox.clients() {
+                clients.hear(&event);
+            }
             match event {
                 SourceEvent::Start { size, server_name } => {
                     self.desktop = Some(Desktop { size, server_name });
-                    if let Some(clients) = inbox.clients() {
-                        clients.resize(size);
-                    }
                 }
                 SourceEvent::Update { damage } => {
-                    let damage = connection.framebuffer.settle(&damage);
-                    if let Some(clients) = inbox.clients() {
-                        clients.damage(&damage);
-                    }
                     if wanted && !damage.is_empty() {
                         let (all, last) = self.changed.get_or_insert((Damage::EMPTY, received));
                         all.merge(&damage);
@@ -175,22 +174,10 @@ impl View {
                     if let Some(desktop) = &mut self.desktop {
                         desktop.size = size;
                     }
-                    if let Some(clients) = inbox.clients() {
-                        clients.resize(size);
-                    }
                 }
-                SourceEvent::Clipboard(clipboard) => {
-                    if let Some(clients) = inbox.clients() {
-                        clients.clipboard(&clipboard);
-                    }
-                    recording.clipboard(received, clipboard)?;
-                }
+                SourceEvent::Clipboard(clipboard) => recording.clipboard(received, clipboard)?,
                 SourceEvent::Cursor { at, shape } => {
-                    if let Some(clients) = inbox.clients() {
-                        clients.cursor(at, shape.as_ref());
-                    }
-                    recording.cursor(at, shape);
-                    if wanted {
+                    if recording.cursor(at, shape) && wanted {
                         self.pointer_changed(received, connection);
                     }
                 }
@@ -205,32 +192,39 @@ impl View {
     /// nothing of the picture under it, which may have stalled.
     fn pointer_changed(&mut self, at: BootTime, connection: &mut Connection) {
         let (damage, last) = self.changed.get_or_insert((Damage::EMPTY, at));
-        *last = at;
+        *last = at.max(*last); // what was done is read beside the picture, and may be older
         if damage.is_empty() && !self.unconsumed {
             connection.session.request_proof(at.ms());
         }
         self.pointer_since.get_or_insert(at);
     }
 
-    /// Passes on to the machine what somebody did who is served by this process. The recording has
-    /// heard of it before.
-    async fn pass_on(
+    /// Follows what somebody did through the recorder, and passes it on to the machine if no relay
+    /// has. The recording has heard of it before.
+    async fn follow(
         &mut self,
         act: &Act,
         connection: &mut Connection,
         recording: &mut Recording<'_>,
         inbox: &mut Inbox,
     ) -> Result<(), Lost> {
-        let Some(clients) = inbox.clients().filter(|_| act.origin == Origin::Wire) else {
+        if act.origin != Origin::Wire {
             return Ok(());
-        };
-        if let Input::Pointer(pointer) = &act.input {
-            clients.cursor(Some(pointer.at), None);
-            recording.cursor(Some(pointer.at), None);
-            self.pointer_changed(act.received, connection);
         }
-        connection.session.send_input(&act.input);
-        connection.send().await
+        if let Input::Pointer(pointer) = &act.input {
+            let at = Some(pointer.at);
+            if let Some(clients) = inbox.clients() {
+                clients.cursor(at, None);
+            }
+            if recording.cursor(at, None) {
+                self.pointer_changed(act.received, connection);
+            }
+        }
+        if inbox.clients().is_some() {
+            connection.session.send_input(&act.input);
+            connection.send().await?;
+        }
+        Ok(())
     }
 
     /// Serves whoever is served by this process, once there is a whole picture.

@@ -162,15 +162,24 @@ impl<'a> Recording<'a> {
         self.counts.frames += 1;
         if self.counts.frames == 1 {
             self.journal.sync().context("syncing the spool")?;
-            self.reports.send(&Report::Started { size: desktop.size });
+            self.reports.send(&Report::Started);
         }
         Ok(())
     }
 
-    /// The pointer has a new place or shape; the next frame shows it.
-    pub(super) fn cursor(&mut self, at: Option<Point>, shape: Option<CursorShape>) {
+    /// The pointer has this place or shape. Whether the picture is another one for it: a source
+    /// that paints the pointer itself hands out an empty shape or none.
+    pub(super) fn cursor(&mut self, at: Option<Point>, shape: Option<CursorShape>) -> bool {
+        let changed = shape.is_some() || at.is_some_and(|at| self.at != Some(at));
+        let was_shown = self.shows_pointer();
         self.at = at.or(self.at);
         self.shape = shape.or(self.shape.take());
+        changed && (was_shown || self.shows_pointer())
+    }
+
+    fn shows_pointer(&self) -> bool {
+        let painted = |shape: &CursorShape| shape.size().area_px() > 0;
+        self.at.is_some() && self.shape.as_ref().is_some_and(painted)
     }
 
     /// Writes the head; the first frame's receipt is the session's beginning.

@@ -190,7 +190,7 @@ impl Recorder {
             tokio::select! {
                 report = child.report(&mut line) => match report? {
                     None => break,
-                    Some(Report::Started { .. }) => {
+                    Some(Report::Started) => {
                         frames = true;
                         self.started()?;
                     }

@@ -11,13 +11,13 @@ use capture::{Framebuffer, event::Origin};
 use capture_vnc::{DriverError, server};
 use tokio::net::TcpStream;
 
-use crate::{
-    child::{backlog::Backlog, inbox::Act},
-    clock::BootTime,
-};
+use super::ear::{Ear, Piece};
+use crate::{child::inbox::Act, clock::BootTime};
 
 /// A connected client.
 pub(super) struct Client {
+    ear: Ear,
+    /// Where it is spoken to.
     stream: TcpStream,
     stage: Stage,
     /// What it has not yet taken. Until it has, it is sent nothing more.
@@ -37,6 +37,7 @@ impl Client {
         // Answers are waited for; they must not wait to be gathered.
         stream.set_nodelay(true)?;
         Ok(Self {
+            ear: Ear::of(&stream)?,
             stream,
             stage: Stage::New,
             pending: Bytes::new(),
@@ -74,22 +75,17 @@ impl Client {
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        buffer: &mut [u8],
         acts: &mut Vec<Act>,
     ) -> Poll<Result<(), DriverError>> {
         let mut moved = false;
-        while let Stage::Served(_) = &self.stage
-            && !moved
-            && self.stream.poll_read_ready(cx).is_ready()
+        if let Stage::Served(_) = &self.stage
+            && let Poll::Ready(piece) = self.ear.poll(cx)
         {
-            match self.stream.try_read(buffer) {
-                // It was ready once; asking again waits until it is.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => {
-                    self.hear(read.ok(), buffer, acts)?;
-                    moved = true;
-                }
+            match piece {
+                Some(piece) => self.hear(&piece, acts)?,
+                None => return Poll::Ready(Err(self.close())),
             }
+            moved = true;
         }
         while !self.pending.is_empty() && self.stream.poll_write_ready(cx).is_ready() {
             match self.stream.try_write(&self.pending) {
@@ -109,35 +105,21 @@ impl Client {
     }
 
     /// Hears what it has sent until now.
-    pub(super) fn catch_up(
-        &mut self,
-        buffer: &mut [u8],
-        acts: &mut Vec<Act>,
-    ) -> Result<(), DriverError> {
-        let mut backlog = Backlog::of(&self.stream);
-        while let Stage::Served(_) = &self.stage
-            && let Some(len) = backlog.read(&self.stream, buffer)
-        {
-            self.hear(Some(len), buffer, acts)?;
+    pub(super) fn catch_up(&mut self, acts: &mut Vec<Act>) -> Result<(), DriverError> {
+        if let Stage::Served(_) = &self.stage {
+            for piece in self.ear.catch_up() {
+                self.hear(&piece, acts)?;
+            }
         }
-        Ok(()) // the end, if it has come, is heard in its turn
+        Ok(())
     }
 
-    /// Takes in the first `len` bytes of `buffer`; none or no length is the end.
-    fn hear(
-        &mut self,
-        len: Option<usize>,
-        buffer: &[u8],
-        acts: &mut Vec<Act>,
-    ) -> Result<(), DriverError> {
-        let Some(len @ 1..) = len else {
-            return Err(self.close());
-        };
+    fn hear(&mut self, piece: &Piece, acts: &mut Vec<Act>) -> Result<(), DriverError> {
         let Stage::Served(session) = &mut self.stage else {
             return Ok(());
         };
-        let received = BootTime::now();
-        let heard = session.handle_bytes(received.ms(), buffer.get(..len).unwrap_or_default());
+        let received = piece.received;
+        let heard = session.handle_bytes(received.ms(), &piece.bytes);
         acts.extend(
             std::iter::from_fn(|| session.poll_input()).map(|input| Act {
                 received,
