@@ -162,7 +162,7 @@ async fn record(spec: Spec, mut inbox: Inbox, reports: &Reports) -> anyhow::Resu
     let mut wait_ms = FIRST_WAIT_MS;
     let only = spec.driven == Some(Upstream::Single);
     loop {
-        let connecting = Connection::open(&spec.source, &spec.access, only);
+        let connecting = Connection::open(&spec.source, &spec.access, spec.driven);
         let lost = match meanwhile(connecting, &mut recording, &mut inbox).await? {
             Err((cause, at)) => return finish(&mut recording, cause, at),
             Ok(Ok(connection)) => {

@@ -1,6 +1,6 @@
 //! The machines there are to record here, and how their VNC servers are reached.
 
-mod qemu;
+pub(crate) mod qemu;
 mod vnc;
 mod wayland;
 mod x11;

@@ -3,7 +3,8 @@
 //! is on its screen, and what stops is noticed.
 //!
 //! The table knows a source only as a [`recorder::Link`], and a machine only as a
-//! [`machine::Machine`]: another protocol brings its own of both.
+//! [`machine::Machine`]: another protocol brings its own of both. What a source shows only to a
+//! recorder through which it is driven is in `driven.rs`.
 //!
 //! What is VNC's alone is shown in `capture/vnc/tests/peers`. What no server here does, scripted ones do in `capture/vnc/tests/wire`: palettes that change,
 //! other byte orders, every cursor, the extended clipboard, Apple's sign-in.
@@ -15,6 +16,7 @@
     reason = "this is all test code, helpers too"
 )]
 
+mod driven;
 mod facts;
 mod formats;
 mod machine;

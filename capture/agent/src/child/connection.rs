@@ -12,7 +12,7 @@ use crate::{
     clock,
     clock::BootTime,
     source::Source,
-    wire::Refusal,
+    wire::{Refusal, Upstream},
 };
 
 /// What is read from the socket at once; past it the kernel's buffer slows the peer down.
@@ -115,9 +115,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects to `source`: as its `only` client, which passes on what others do, or as one that
-    /// watches.
-    pub(super) async fn open(source: &Source, access: &Access, only: bool) -> Result<Self, Lost> {
+    /// Connects to `source`, which is `driven` through this process or only watched.
+    pub(super) async fn open(
+        source: &Source,
+        access: &Access,
+        driven: Option<Upstream>,
+    ) -> Result<Self, Lost> {
         let transport = transport::connect(source, access).await;
         let transport = transport.map_err(|error| error.lost(source))?;
         let seed = clock::random().map_err(|error| Lost::disconnected(error.to_string()))?;
@@ -132,8 +135,9 @@ impl Connection {
             tls: (access.encrypt && !encrypted).then_some(Tls::Certified),
             // Where the pointer is, is known where all that moves it passes through. Servers that
             // leave it to their clients to draw would else show none.
-            cursor: only,
-            extended_clipboard: only,
+            cursor: driven.is_some(),
+            // A relayed driver's clipboard goes over the driver's own connection.
+            extended_clipboard: driven == Some(Upstream::Single),
             ..Config::default()
         };
         Ok(Self {

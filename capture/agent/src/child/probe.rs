@@ -37,7 +37,7 @@ pub(super) async fn probe(source: &Source, access: &Access) -> Report {
 
 /// Connects and waits for the first picture. Gives its size, too.
 async fn look(source: &Source, access: &Access) -> Result<(Connection, Size), Lost> {
-    let mut connection = Connection::open(source, access, false).await?;
+    let mut connection = Connection::open(source, access, None).await?;
     loop {
         connection.send().await?;
         connection.receive_or_timeout().await?;

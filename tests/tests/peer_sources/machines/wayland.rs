@@ -21,7 +21,7 @@ const START: Duration = Duration::from_secs(20);
 const NOBODY: u32 = 65_534;
 
 pub(crate) struct Wayland {
-    port: u16,
+    pub(crate) port: u16,
     size: Size,
     server: Process,
     _compositor: Process,
@@ -30,6 +30,18 @@ pub(crate) struct Wayland {
 
 impl Wayland {
     pub(crate) fn start(port: u16) -> Self {
+        Self::start_with(port, &[])
+    }
+
+    /// One that paints its pointer, which wayvnc does when asked.
+    /// Its screen is of one colour, written as in HTML.
+    pub(crate) fn with_pointer(port: u16, colour: &str) -> Self {
+        let machine = Self::start_with(port, &["--render-cursor"]);
+        machine.show(colour);
+        machine
+    }
+
+    fn start_with(port: u16, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(folder.path(), private).unwrap();
@@ -51,7 +63,7 @@ impl Wayland {
         let up = || socket(folder.path()).is_some() && folder.path().join("wayland-1").exists();
         compositor.wait_until("sway", START, up).unwrap();
         let mut command = inside(folder.path(), "wayvnc");
-        command.args(["127.0.0.1", &port.to_string()]);
+        command.args(options).args(["127.0.0.1", &port.to_string()]);
         let mut server = start("wayvnc", &folder, &mut command);
         let answers = || VncLink::answers(port);
         server.wait_until("wayvnc", START, answers).unwrap();
@@ -62,6 +74,11 @@ impl Wayland {
             _compositor: compositor,
             folder,
         }
+    }
+
+    fn show(&self, colour: &str) {
+        self.sway(&["output", "*", "bg", colour, "solid_color"]);
+        self.settle();
     }
 
     fn sway(&self, words: &[&str]) {
@@ -139,8 +156,7 @@ impl Machine for Wayland {
     }
 
     fn blacken(&mut self) {
-        self.sway(&["output", "*", "bg", "#000000", "solid_color"]);
-        self.settle();
+        self.show("#000000");
     }
 
     fn burst(&mut self) {
