@@ -64,11 +64,12 @@ struct Proxy {
 }
 
 impl Proxy {
-    async fn serve(self, mut stop: StopSignals) -> Result<(), Failure> {
+    async fn serve(self, stop: StopSignals) -> Result<(), Failure> {
+        let mut stopped = stop.clone();
         if self.once {
             let recorder = tokio::select! {
-                recorder = self.next_session() => recorder?,
-                () = stop.next() => return Ok(()),
+                recorder = self.next_session(&stop) => recorder?,
+                () = stopped.next() => return Ok(()),
             };
             return recorder.run().await;
         }
@@ -79,9 +80,9 @@ impl Proxy {
         let mut sessions = JoinSet::new();
         loop {
             tokio::select! {
-                // Each session hears of the signal by itself.
-                () = stop.next() => break,
-                recorder = self.next_session(), if sessions.len() < sessions_max => {
+                // Each session hears of the signal by itself, one that has just begun too.
+                () = stopped.next() => break,
+                recorder = self.next_session(&stop), if sessions.len() < sessions_max => {
                     match recorder {
                         Ok(recorder) => drop(sessions.spawn(recorder.run())),
                         Err(failure) => tell(failure),
@@ -102,7 +103,7 @@ impl Proxy {
     }
 
     /// Waits for the next driver and begins its session.
-    async fn next_session(&self) -> Result<Recorder, Failure> {
+    async fn next_session(&self, stop: &StopSignals) -> Result<Recorder, Failure> {
         let internal = |error: std::io::Error| Kind::Internal.because(error);
         let socket = loop {
             match self.listener.accept().await {
@@ -118,7 +119,8 @@ impl Proxy {
             Upstream::Single => Some(self.joining().map_err(internal)?),
         };
         let first = socket.into_std().map_err(internal)?.into();
-        self.setup.begin(Some(Drivers { first, listener }))
+        self.setup
+            .begin(stop.clone(), Some(Drivers { first, listener }))
     }
 
     /// The socket at which others join a session.

@@ -15,14 +15,19 @@ pub(crate) use self::{
     recorder::{Recorder, StopSignals},
     setup::Setup,
 };
-use crate::{cli, exit::Failure, flush};
+use crate::{
+    cli,
+    exit::{Failure, Kind},
+    flush,
+};
 
 /// Records one machine until it is given up, the duration passes or a signal asks to stop.
 pub(crate) async fn record(options: cli::Record) -> Result<(), Failure> {
     let setup = Setup::new(options).await?;
+    let stop = StopSignals::listen().map_err(|error| Kind::Internal.because(error))?;
     let recorder = match setup.options.session {
-        Some(session) => setup.resume(session).await?,
-        None => setup.begin(None)?,
+        Some(session) => setup.resume(stop, session).await?,
+        None => setup.begin(stop, None)?,
     };
     let recovery = flush::in_background(setup.places.clone(), setup.options.places.spool.clone());
     let done = recorder.run().await;

@@ -6,8 +6,8 @@ use anyhow::{Context as _, anyhow};
 use capture::MediaTime;
 use segment::end::EndReason;
 use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::{mpsc, oneshot},
+    signal::unix::{SignalKind, signal},
+    sync::{mpsc, oneshot, watch},
     time::{Instant, sleep, sleep_until},
 };
 
@@ -34,26 +34,31 @@ const DELIVERY_PATIENCE: Duration = Duration::from_secs(30);
 /// found a way to make it grow.
 const MAX_CHILD_RSS_BYTES: u64 = 1 << 30;
 
-/// SIGINT and SIGTERM.
-pub(crate) struct StopSignals {
-    interrupt: Signal,
-    terminate: Signal,
-}
+/// SIGINT and SIGTERM. A clone hears of all that this one has not heard yet.
+#[derive(Clone)]
+pub(crate) struct StopSignals(watch::Receiver<()>);
 
 impl StopSignals {
     pub(crate) fn listen() -> std::io::Result<Self> {
-        let interrupt = signal(SignalKind::interrupt())?;
-        Ok(Self {
-            interrupt,
-            terminate: signal(SignalKind::terminate())?,
-        })
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let (tell, told) = watch::channel(());
+        tokio::spawn(async move {
+            while !tell.is_closed() {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+                tell.send_replace(());
+            }
+        });
+        Ok(Self(told))
     }
 
     /// Waits for either.
     pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await; // the runtime is shutting down
         }
     }
 }

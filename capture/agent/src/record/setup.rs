@@ -61,7 +61,11 @@ impl Setup {
     }
 
     /// A recorder of a new session, which `drivers` drive.
-    pub(crate) fn begin(&self, drivers: Option<Drivers>) -> Result<Recorder, Failure> {
+    pub(crate) fn begin(
+        &self,
+        stop: StopSignals,
+        drivers: Option<Drivers>,
+    ) -> Result<Recorder, Failure> {
         let unix_ms = u64::try_from(clock::wall().unix_ms()).unwrap_or(0);
         let random = clock::random().map_err(|error| Kind::Internal.because(error))?;
         let session = SessionId::new(unix_ms, random);
@@ -69,17 +73,21 @@ impl Setup {
             .create()
             .context("creating the spool folder; choose one with --spool");
         let claim = claim.map_err(|error| Kind::Store.because(error))?;
-        self.recorder(session, claim, None, drivers)
+        self.recorder(session, claim, None, stop, drivers)
     }
 
     /// A recorder that goes on with `session`.
-    pub(super) async fn resume(&self, session: SessionId) -> Result<Recorder, Failure> {
+    pub(super) async fn resume(
+        &self,
+        stop: StopSignals,
+        session: SessionId,
+    ) -> Result<Recorder, Failure> {
         let folder = Folder::of(&self.options.places.spool, session);
         let resume = resume::resume(&self.places, &folder).await?;
         let claim = folder
             .claim()
             .map_err(|error| Kind::Internal.because(error))?;
-        self.recorder(session, claim, Some(resume), None)
+        self.recorder(session, claim, Some(resume), stop, None)
     }
 
     fn recorder(
@@ -87,6 +95,7 @@ impl Setup {
         session: SessionId,
         claim: Claim,
         resume: Option<Resume>,
+        stop: StopSignals,
         drivers: Option<Drivers>,
     ) -> Result<Recorder, Failure> {
         let internal = |error: std::io::Error| Kind::Internal.because(error);
@@ -116,7 +125,7 @@ impl Setup {
             claim,
             duration: options.duration,
             ready_file: options.ready_file.clone(),
-            stop: StopSignals::listen().map_err(internal)?,
+            stop,
             marks,
             drivers,
             progress: Progress::default(),
