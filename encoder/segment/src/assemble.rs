@@ -8,7 +8,7 @@ mod object;
 use capture::MediaTime;
 
 use crate::{IdleRecord, Manifest, Sha256, mp4::WriteError};
-use draft::Draft;
+pub(crate) use draft::Draft;
 
 /// What stands beside the spool file.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,7 @@ pub mod hash;
 pub mod idle;
 pub mod key;
 pub mod manifest;
+pub mod mend;
 pub mod mp4;
 pub mod packed;
 pub mod record;

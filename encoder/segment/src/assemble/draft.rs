@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A spool file, read to its end.
-pub(super) struct Draft<'a> {
+pub(crate) struct Draft<'a> {
     open: Open,
     to: MediaTime,
     stretches: Vec<Stretch<'a>>,
@@ -38,7 +38,7 @@ enum Shows<'a> {
 
 impl<'a> Draft<'a> {
     /// Reads `wal`; `None` when it holds no whole record.
-    pub(super) fn read(wal: &'a [u8]) -> Result<Option<Self>, AssembleError> {
+    pub(crate) fn read(wal: &'a [u8]) -> Result<Option<Self>, AssembleError> {
         let mut reader = Reader::new(wal);
         let open = match reader.next_entry() {
             None => return Ok(None),
@@ -62,7 +62,7 @@ impl<'a> Draft<'a> {
         self.open.from
     }
 
-    pub(super) fn to(&self) -> MediaTime {
+    pub(crate) fn to(&self) -> MediaTime {
         self.to
     }
 
