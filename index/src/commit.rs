@@ -52,11 +52,20 @@ pub async fn commit_head(
     catalog: &dyn Catalog,
     head: &SessionHead,
 ) -> Result<ObjectEntry, CommitError> {
+    let stored = store_head(store, head).await?;
+    catalog.put_head(head, stored).await?;
+    let key = SessionKeys::new(head.id, head.start).head();
+    Ok(entry(key, stored, MediaTime::ZERO, MediaTime::ZERO))
+}
+
+/// The first half of [`commit_head`]: only the row is missing after it.
+///
+/// # Errors
+/// When the store fails, or the session has another head.
+pub async fn store_head(store: &dyn Store, head: &SessionHead) -> Result<Stored, CommitError> {
     let keys = SessionKeys::new(head.id, head.start);
     let bytes = serde_json::to_vec(head)?;
-    let stored = put(store, &keys.head(), bytes.into()).await?;
-    catalog.put_head(head, stored).await?;
-    Ok(entry(keys.head(), stored, MediaTime::ZERO, MediaTime::ZERO))
+    put(store, &keys.head(), bytes.into()).await
 }
 
 /// Commits a segment, after its sprite sheet `sheet`, or an idle record. `None` when nothing was
@@ -132,14 +141,26 @@ pub async fn commit_end(
     keys: &SessionKeys,
     body: &EndBody,
 ) -> Result<Stored, CommitError> {
+    let stored = store_end(store, keys, body).await?;
+    catalog.put_end(body, stored).await?;
+    Ok(stored)
+}
+
+/// The first half of [`commit_end`]: only the row is missing after it.
+///
+/// # Errors
+/// When the store fails, or the session ended otherwise.
+pub async fn store_end(
+    store: &dyn Store,
+    keys: &SessionKeys,
+    body: &EndBody,
+) -> Result<Stored, CommitError> {
     let record = EndRecord {
         body: serde_json::to_string(body)?,
         checkpoint: None,
     };
     let bytes = serde_json::to_vec(&record)?;
-    let stored = put(store, &keys.end(), bytes.into()).await?;
-    catalog.put_end(body, stored).await?;
-    Ok(stored)
+    put(store, &keys.end(), bytes.into()).await
 }
 
 /// `interrupted/{n}.json`: the server's note that a recorder went silent.

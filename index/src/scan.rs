@@ -239,6 +239,22 @@ async fn read_numbered(
     Ok(())
 }
 
+/// What a segment or idle record that lies in the store says about itself; the inner error says
+/// why it cannot be read.
+///
+/// # Errors
+/// When the store fails.
+pub async fn read_object(
+    store: &dyn Store,
+    entry: &ObjectEntry,
+) -> Result<Result<ObjectBody, String>, StoreError> {
+    let listed = Listed {
+        key: entry.key.clone(),
+        bytes: entry.bytes,
+    };
+    Ok(read_body(store, &listed).await?.map(|(body, _)| body))
+}
+
 /// The object's own account, and its digest where it was read whole.
 type Body = (ObjectBody, Option<Sha256>);
 

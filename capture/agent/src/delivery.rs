@@ -2,27 +2,51 @@
 //!
 //! Every step can be repeated. An object is assembled from its spool file to the same bytes each
 //! time, the store takes equal bytes twice without complaint, and the spool file goes only after
-//! the object was read back, and catalogued.
+//! the object was read back. The catalogue is told beside it, and later if it cannot be now. A file
+//! that never gives its object is set aside, so that it holds up no other.
 
-use std::sync::Arc;
+mod fault;
+mod piece;
+pub(crate) mod retry;
+mod rows;
+#[cfg(test)]
+pub(crate) mod testbed;
+#[cfg(test)]
+mod tests;
 
-use anyhow::Context as _;
-use bytes::Bytes;
+use std::{sync::Arc, time::Duration};
+
+use anyhow::anyhow;
 use capture::{Anchor, ClockMap, MediaTime, WallTime, session::SessionHead};
-use index::{Catalog, commit, scan::scan};
+use index::{Catalog, catalog::Stored, commit, scan::scan};
 use segment::{
-    Assembly, Sha256, assemble,
+    Assembled, Sha256,
     end::{EndBody, EndReason, ObjectEntry},
     key::{self, ObjectKind, SessionKeys},
     manifest::Span,
 };
 use store::Store;
+use tokio::{sync::watch, time::timeout};
 
+pub(crate) use self::{fault::Fault, piece::reached};
+use self::{
+    fault::within,
+    piece::{Found, Piece, Slot},
+    retry::FaultKind,
+    rows::Rows,
+};
 use crate::{
     cli,
     exit::{Failure, Kind},
-    spool::Folder,
+    spool::{Folder, SetAside},
 };
+
+/// One step of a delivery: an object of 8 MiB and its sheet written and read back, at 150 kB/s.
+const STEP_PATIENCE: Duration = Duration::from_secs(120);
+/// A store that does not answer the probe at start in this time is refused.
+const PROBE_PATIENCE: Duration = Duration::from_secs(60);
+/// A store is asked this often to take an object under whose name it says to have another.
+const TAKEN_TRIES: u32 = 3;
 
 /// Where objects and rows go.
 #[derive(Clone)]
@@ -38,7 +62,10 @@ impl Places {
     pub(crate) async fn open(options: &cli::Places) -> Result<Self, Failure> {
         let refused = |error: anyhow::Error| Kind::Store.because(error);
         let store = store::open_store(&options.store).map_err(|error| refused(error.into()))?;
-        store.probe().await.map_err(|error| refused(error.into()))?;
+        timeout(PROBE_PATIENCE, store.probe())
+            .await
+            .map_err(|_| refused(anyhow!("store {} does not answer", store.url())))?
+            .map_err(|error| refused(error.into()))?;
         let catalog =
             index::open_catalog(&options.catalog).map_err(|error| refused(error.into()))?;
         Ok(Self { store, catalog })
@@ -53,11 +80,16 @@ pub(crate) struct Delivery {
     keys: SessionKeys,
     /// What the store has, in leaf order; the head is first.
     entries: Vec<ObjectEntry>,
-    position: Position,
+    /// Where the delivered part ends: told before a spool file goes.
+    position: watch::Sender<Position>,
+    rows: Rows,
+    /// The object that the store says to have otherwise, and how often it has said so.
+    taken: Option<(u64, u32)>,
+    ended: Option<(EndBody, Stored)>,
 }
 
 /// Where the delivered part of a session ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Position {
     /// The number of the next object.
     pub(crate) seq: u64,
@@ -70,7 +102,8 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    const START: Self = Self {
+    /// Of a session of which nothing is delivered.
+    pub(crate) const START: Self = Self {
         seq: 0,
         from: MediaTime::ZERO,
         run: 1,
@@ -87,100 +120,170 @@ impl Position {
     }
 }
 
+/// Which spool files are complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// Those below this number; more will follow.
+    Below(u64),
+    /// All: whoever wrote them is gone.
+    All,
+}
+
+impl Ready {
+    fn includes(self, seq: u64) -> bool {
+        match self {
+            Self::Below(end) => seq < end,
+            Self::All => true,
+        }
+    }
+}
+
+/// What one step has done.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// An object is in the store.
+    Stored(ObjectEntry),
+    /// A spool file held nothing worth an object.
+    Nothing,
+    /// A spool file that gives no object was set aside.
+    SetAside(SetAside),
+}
+
 impl Delivery {
-    /// Delivers the head and takes up where the store's objects end; `None` when the session
-    /// never had a first frame.
-    pub(crate) async fn open(places: Places, folder: Folder) -> anyhow::Result<Option<Self>> {
-        let Some(head) = folder.head().context("reading the session's head")? else {
+    /// Delivers the head and takes up where the store's objects end, which `position` is told;
+    /// `None` when the session never had a first frame.
+    pub(crate) async fn open(
+        places: Places,
+        folder: Folder,
+        position: watch::Sender<Position>,
+    ) -> Result<Option<Self>, Fault> {
+        let Some(head) = folder.head().map_err(Fault::spool)? else {
             return Ok(None);
         };
+        let opened = Self::open_session(places, folder, head, position);
+        within(STEP_PATIENCE, FaultKind::Silent, "the store", opened)
+            .await
+            .map(Some)
+    }
+
+    async fn open_session(
+        places: Places,
+        folder: Folder,
+        head: SessionHead,
+        position: watch::Sender<Position>,
+    ) -> Result<Self, Fault> {
         let keys = SessionKeys::new(head.id, head.start);
-        let Places { store, catalog } = &places;
-        commit::commit_head(&**store, &**catalog, &head)
-            .await
-            .context("committing the session's head")?;
-        let scan = scan(&**store, &keys)
-            .await
-            .context("looking for what is in the store")?;
-        let mut position = Position::START;
-        for object in &scan.objects {
-            position.advance(object.body.span());
-        }
-        let entries = scan.entries();
-        Ok(Some(Self {
+        let stored = commit::store_head(&*places.store, &head).await?;
+        let scan = scan(&*places.store, &keys).await?;
+        position.send_modify(|position| {
+            for object in &scan.objects {
+                position.advance(object.body.span());
+            }
+        });
+        let rows = Rows::open(places.clone(), folder.clone(), head.clone(), stored).await?;
+        Ok(Self {
             places,
             folder,
             head,
             keys,
-            entries,
+            entries: scan.entries(),
             position,
-        }))
-    }
-
-    /// The session's head.
-    pub(crate) const fn head(&self) -> &SessionHead {
-        &self.head
+            rows,
+            taken: None,
+            ended: None,
+        })
     }
 
     /// Where the delivered part ends.
-    pub(crate) const fn position(&self) -> Position {
-        self.position
+    pub(crate) fn position(&self) -> Position {
+        *self.position.borrow()
     }
 
-    /// Delivers the first object in the folder with a number below `ready`; `None` when there is
+    /// Delivers the next object of which the folder has the file, complete; `None` when there is
     /// none.
-    pub(crate) async fn next(&mut self, ready: u64) -> anyhow::Result<Option<ObjectEntry>> {
-        for seq in self.folder.pending().context("reading the spool")? {
-            if seq >= ready {
-                break;
-            }
-            if let Some(entry) = self.object(seq).await? {
-                return Ok(Some(entry));
+    pub(crate) async fn next(&mut self, ready: Ready) -> Result<Option<Step>, Fault> {
+        let step = self.step(ready);
+        within(STEP_PATIENCE, FaultKind::Silent, "the store", step).await
+    }
+
+    async fn step(&mut self, ready: Ready) -> Result<Option<Step>, Fault> {
+        let pending = self.folder.pending().map_err(Fault::spool)?;
+        let Some(&first) = pending.first().filter(|&&seq| ready.includes(seq)) else {
+            return Ok(None);
+        };
+        let due = self.position().seq;
+        if due < first {
+            let (missing, found) = self.piece(due).await?;
+            if let Err(why) = found {
+                return self.set_aside(&missing, why, true).map(Some);
             }
         }
-        Ok(None)
+        let (mut piece, found) = self.piece(first).await?;
+        let assembled = match found {
+            // What follows it says where it ends, and has yet to be written.
+            Err(_) if ready != Ready::All && !piece.is_followed() => return Ok(None),
+            Err(why) => return self.set_aside(&piece, why, true).map(Some),
+            Ok(assembled) => assembled,
+        };
+        match self.store(first, assembled, piece.sheet.take()).await {
+            Err(fault) if fault.kind == FaultKind::Taken && self.is_taken_for_good(first) => {
+                let why = format!("{:#}", fault.cause);
+                self.set_aside(&piece, why, false).map(Some)
+            }
+            step => step.map(Some),
+        }
     }
 
-    /// Delivers object `seq`; `None` when its spool file holds nothing worth an object.
-    async fn object(&mut self, seq: u64) -> anyhow::Result<Option<ObjectEntry>> {
-        let wal = self
-            .folder
-            .read_wal(seq)
-            .context("reading the spool")?
-            .unwrap_or_default();
-        let sheet = self
-            .folder
-            .read_sheet(seq)
-            .context("reading the spool")?
-            .map(Bytes::from);
-        let prev = self.hash_before(seq);
-        let sheet_to_name = sheet.clone();
-        let work = move || {
-            assemble(
-                &wal,
-                Assembly {
-                    prev,
-                    sheet: sheet_to_name.as_deref(),
-                },
-            )
+    /// Reads the file of object `seq`.
+    async fn piece(&self, seq: u64) -> Result<(Piece, Found), Fault> {
+        let position = self.position();
+        let slot = Slot {
+            session: self.head.id,
+            seq,
+            run: position.run,
+            from: (position.seq <= seq).then_some(position.from),
         };
-        let assembled = tokio::task::spawn_blocking(work)
-            .await?
-            .with_context(|| format!("assembling spool file {seq}"))?;
-        let Places { store, catalog } = &self.places;
-        let committed = commit::commit_object(&**store, &**catalog, &self.keys, assembled, sheet)
-            .await
-            .with_context(|| format!("committing object {seq}"))?;
-        let entry = committed.map(|object| {
-            self.position.advance(object.body.span());
-            self.note(object.thumb);
-            self.note(Some(object.entry.clone()));
-            object.entry
-        });
-        self.folder
-            .remove_object(seq)
-            .context("removing what was committed")?;
-        Ok(entry)
+        let (folder, prev) = (self.folder.clone(), self.hash_before(seq));
+        let read = tokio::task::spawn_blocking(move || Piece::read(&folder, slot, prev)).await;
+        read.map_err(Fault::internal)?.map_err(Fault::spool)
+    }
+
+    fn set_aside(&self, piece: &Piece, why: String, readable: bool) -> Result<Step, Fault> {
+        let set_aside = piece.set_aside(&self.folder, why, readable);
+        Ok(Step::SetAside(set_aside.map_err(Fault::spool)?))
+    }
+
+    /// Whether the store has now said often enough that it has another object `seq`.
+    fn is_taken_for_good(&mut self, seq: u64) -> bool {
+        let before = match self.taken {
+            Some((taken, times)) if taken == seq => times,
+            _ => 0,
+        };
+        self.taken = Some((seq, before + 1));
+        TAKEN_TRIES <= before + 1
+    }
+
+    async fn store(
+        &mut self,
+        seq: u64,
+        assembled: Assembled,
+        sheet: Option<bytes::Bytes>,
+    ) -> Result<Step, Fault> {
+        let store = &*self.places.store;
+        let object = commit::store_object(store, &self.keys, assembled, sheet).await?;
+        let step = match object {
+            None => Step::Nothing,
+            Some(object) => {
+                self.rows.note(seq, &object).await?;
+                self.position
+                    .send_modify(|position| position.advance(object.body.span()));
+                self.note(object.thumb);
+                self.note(Some(object.entry.clone()));
+                Step::Stored(object.entry)
+            }
+        };
+        self.folder.remove_object(seq).map_err(Fault::spool)?;
+        Ok(step)
     }
 
     /// The hash of the object before `seq`: of the head for the first.
@@ -202,22 +305,53 @@ impl Delivery {
         }
     }
 
+    /// Whether the catalogue is still to be told of something.
+    pub(crate) const fn owes_rows(&self) -> bool {
+        self.rows.owes()
+    }
+
+    /// Why the catalogue was not told at once, if that is new.
+    pub(crate) const fn take_row_fault(&mut self) -> Option<Fault> {
+        self.rows.take_fault()
+    }
+
+    /// Tells the catalogue what it is still to be told.
+    pub(crate) async fn pay_rows(&mut self) -> Result<(), Fault> {
+        self.rows.pay().await
+    }
+
     /// Delivers the end record. The session ends where its last object does.
-    pub(crate) async fn end(&mut self, reason: EndReason, recovered: bool) -> anyhow::Result<()> {
+    pub(crate) async fn end(&mut self, reason: EndReason, recovered: bool) -> Result<(), Fault> {
         let body = EndBody {
             format: segment::manifest::FORMAT,
             session: self.head.id,
             reason,
             recovered,
-            duration: self.position.from,
+            duration: self.position().from,
             end: self.wall_at_end(),
             objects: self.entries.clone(),
         };
-        let Places { store, catalog } = &self.places;
-        commit::commit_end(&**store, &**catalog, &self.keys, &body)
-            .await
-            .context("committing the end record")?;
+        let stored = async {
+            let stored = commit::store_end(&*self.places.store, &self.keys, &body).await;
+            stored.map_err(Fault::from)
+        };
+        let stored = within(STEP_PATIENCE, FaultKind::Silent, "the store", stored).await?;
+        self.ended = Some((body, stored));
         Ok(())
+    }
+
+    /// Whether the end record is in the store.
+    pub(crate) const fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Tells the catalogue of the end, after all else.
+    pub(crate) async fn end_rows(&mut self) -> Result<(), Fault> {
+        self.rows.pay().await?;
+        match &self.ended {
+            Some((body, stored)) => self.rows.end(body, *stored).await,
+            None => Ok(()),
+        }
     }
 
     fn wall_at_end(&self) -> WallTime {
@@ -227,7 +361,25 @@ impl Delivery {
             error_ms: None,
             step: false,
         };
-        let anchor = self.position.last_anchor.unwrap_or(start);
-        ClockMap::new(vec![anchor]).map_or(anchor.utc, |map| map.utc_at(self.position.from))
+        let position = self.position();
+        let anchor = position.last_anchor.unwrap_or(start);
+        ClockMap::new(vec![anchor]).map_or(anchor.utc, |map| map.utc_at(position.from))
+    }
+
+    /// Delivers a whole session of which the writer is gone, trying nothing for long. What was set
+    /// aside is told to `set_aside`.
+    pub(crate) async fn settle(
+        &mut self,
+        mut set_aside: impl FnMut(&SetAside),
+    ) -> Result<(), Fault> {
+        loop {
+            match self.next(Ready::All).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(Step::SetAside(file))) => set_aside(&file),
+                Ok(Some(Step::Stored(_) | Step::Nothing)) => {}
+                Err(fault) if fault.kind == FaultKind::Taken => {} // a few times at most
+                Err(fault) => return Err(fault),
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! session; when the child dies it begins another run of the same session.
 
 mod announce;
+mod carrier;
 mod child_process;
 mod courier;
 pub(crate) mod marks;

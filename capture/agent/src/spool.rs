@@ -8,26 +8,30 @@
 //! spool/{session}/clipboard.key    what clipboard texts are hashed with
 //! spool/{session}/{seq:08}.wal     records of one object, appended by the child
 //! spool/{session}/{seq:08}.jpg     its sprite sheet
+//! spool/{session}/{seq:08}.row     that the catalogue does not yet know of an object in the store
 //! spool/{session}/ended.json       how the session ended, once it did
+//! spool/set-aside/{session}/       what cannot be sent
 //! ```
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
-    io::{self, Write as _},
+    io::{self, Read as _, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
 use capture::{MediaTime, SessionId, session::SessionHead};
 use policy::Marks;
-use segment::end::EndReason;
+use segment::{end::EndReason, mend, record::Open};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::clock::BootTime;
 
+mod aside;
 mod journal;
+mod owed;
 
-pub(crate) use journal::Journal;
+pub(crate) use self::{aside::SetAside, journal::Journal, owed::OwedRow};
 
 /// One session's folder.
 #[derive(Clone, Debug)]
@@ -130,16 +134,37 @@ impl Folder {
 
     /// The numbers of the spool files that are there, in order.
     pub(crate) fn pending(&self) -> io::Result<Vec<u64>> {
-        let mut pending = Vec::new();
+        self.numbered(".wal")
+    }
+
+    /// The numbers of the files with this ending, in order.
+    fn numbered(&self, ending: &str) -> io::Result<Vec<u64>> {
+        let mut numbers = Vec::new();
         for entry in std::fs::read_dir(&self.path)? {
             let name = entry?.file_name();
             let seq = name
                 .to_str()
-                .and_then(|name| name.strip_suffix(".wal")?.parse::<u64>().ok());
-            pending.extend(seq);
+                .and_then(|name| name.strip_suffix(ending)?.parse::<u64>().ok());
+            numbers.extend(seq);
         }
-        pending.sort_unstable();
-        Ok(pending)
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// The head of the first spool file behind `seq` that has one that can be read.
+    pub(crate) fn head_after(&self, seq: u64) -> io::Result<Option<Open>> {
+        for later in self.pending()?.into_iter().filter(|&later| seq < later) {
+            let mut start = Vec::new();
+            match File::open(self.wal(later)) {
+                Ok(file) => file.take(mend::OPEN_BYTES).read_to_end(&mut start)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            if let Some(open) = mend::open(&start).filter(|open| open.seq == later) {
+                return Ok(Some(open));
+            }
+        }
+        Ok(None)
     }
 
     /// Writes the session's head.

@@ -1,7 +1,7 @@
 //! What the operator sees: one line when recording starts, a live status line on a terminal, a
 //! summary; or, with `--json`, one object a line.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Write};
 
 use capture::{GapReason, MediaTime, SessionId};
 use segment::end::EndReason;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::wire::Status;
 
 /// Where and how announcements are printed.
-#[derive(Debug)]
 pub(super) struct Announcer {
+    out: Box<dyn Write + Send>,
     json: bool,
     terminal: bool,
     session: SessionId,
@@ -26,8 +26,17 @@ impl Announcer {
     pub(super) fn new(session: SessionId, json: bool) -> Self {
         let terminal = !json && std::io::stderr().is_terminal();
         Self {
-            json,
             terminal,
+            ..Self::to(Box::new(std::io::stdout()), session, json)
+        }
+    }
+
+    /// Announces `session` to `out`.
+    pub(super) fn to(out: Box<dyn Write + Send>, session: SessionId, json: bool) -> Self {
+        Self {
+            out,
+            json,
+            terminal: false,
             session,
             status_shown: false,
             gaps: 0,
@@ -140,25 +149,25 @@ impl Announcer {
         }
     }
 
-    fn object(&self, event: &str, mut fields: Value) {
+    fn object(&mut self, event: &str, mut fields: Value) {
         if let Value::Object(fields) = &mut fields {
             fields.insert("event".to_owned(), event.into());
             fields.insert("session".to_owned(), self.session.to_string().into());
         }
-        line(&fields);
+        self.line(&fields);
     }
 
     fn text(&mut self, line: &str) {
         if std::mem::take(&mut self.status_shown) {
             eprint!("\r\x1b[K");
         }
-        self::line(&line);
+        self.line(&line);
     }
-}
 
-/// Prints a line; whoever read it may be gone, which is no reason to stop recording.
-fn line(text: &dyn std::fmt::Display) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    /// Prints a line; whoever read it may be gone, which is no reason to stop recording.
+    fn line(&mut self, text: &dyn std::fmt::Display) {
+        let _ = writeln!(self.out, "{text}").and_then(|()| self.out.flush());
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]

@@ -1,13 +1,12 @@
-//! Delivering beside recording: a task that carries sealed objects to the store in order and
-//! tries again for as long as it takes, so that a store which is away never stops a recording.
+//! Delivering beside recording: the parent's side, which notes what is sealed and waits only when
+//! it must. The work is the [carrier](super::carrier)'s.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use anyhow::anyhow;
-use capture::session::SessionHead;
+use anyhow::{Context as _, anyhow};
 use segment::end::EndReason;
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -15,18 +14,17 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::announce::Announcer;
+use super::{
+    announce::Announcer,
+    carrier::{Carrier, Finish},
+};
 use crate::{
     clock,
-    delivery::{Delivery, Places, Position},
+    delivery::{Places, Position, reached},
     spool::Folder,
     wire::Status,
 };
 
-/// The wait before a failed delivery is tried again; each further one is twice as long.
-const FIRST_RETRY: Duration = Duration::from_millis(500);
-/// The longest such wait.
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// How often the catalogue hears that the recorder lives.
 const LEASE_EVERY: Duration = Duration::from_secs(5);
 
@@ -38,38 +36,39 @@ pub(super) enum Delivered {
     Partly(anyhow::Error),
 }
 
-/// The parent's side: it notes what is sealed and waits only when it must.
+/// Delivers what is sealed.
 pub(super) struct Courier {
     places: Places,
     folder: Folder,
     announcer: Arc<Mutex<Announcer>>,
     /// How many objects are sealed: the number of the first that is not.
     sealed: watch::Sender<u64>,
+    /// Where the delivered part ends.
+    delivered: watch::Sender<Position>,
     task: Option<Task>,
 }
 
 struct Task {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<Finish>,
     handle: JoinHandle<()>,
     lease: JoinHandle<()>,
 }
 
-enum Order {
-    /// Deliver everything in the folder; the child that wrote it is gone.
-    Settle(oneshot::Sender<(SessionHead, Position)>),
-    /// Deliver everything and the end record.
-    Finish(EndReason, oneshot::Sender<()>),
-}
-
 impl Courier {
-    /// A courier for the session in `folder`, which may not have a head yet.
-    pub(super) fn new(places: Places, folder: Folder, announcer: Announcer) -> Self {
-        let announcer = Arc::new(Mutex::new(announcer));
+    /// A courier for the session in `folder`, which may not have a head yet, and of which the store
+    /// has the part before `delivered`.
+    pub(super) fn new(
+        places: Places,
+        folder: Folder,
+        announcer: Announcer,
+        delivered: Position,
+    ) -> Self {
         Self {
             places,
             folder,
-            announcer,
-            sealed: watch::Sender::new(0),
+            announcer: Arc::new(Mutex::new(announcer)),
+            sealed: watch::Sender::new(delivered.seq),
+            delivered: watch::Sender::new(delivered),
             task: None,
         }
     }
@@ -81,17 +80,18 @@ impl Courier {
         }
         let (orders, receiver) = mpsc::channel(1);
         let (places, folder) = (self.places.clone(), self.folder.clone());
-        let carrier = Carrier {
-            announcer: Arc::clone(&self.announcer),
-            failing: false,
-        };
-        let sealed = self.sealed.subscribe();
-        let handle = tokio::spawn(carrier.carry(places.clone(), folder.clone(), sealed, receiver));
-        let lease = tokio::spawn(renew_lease(places, folder));
+        let carrier = Carrier::new(
+            places.clone(),
+            folder.clone(),
+            Arc::clone(&self.announcer),
+            self.sealed.subscribe(),
+            self.delivered.clone(),
+            receiver,
+        );
         self.task = Some(Task {
             orders,
-            handle,
-            lease,
+            handle: tokio::spawn(carrier.carry()),
+            lease: tokio::spawn(renew_lease(places, folder)),
         });
     }
 
@@ -120,12 +120,24 @@ impl Courier {
         self.announce(|announcer| announcer.status(status, pending));
     }
 
-    /// Delivers all that a dead child left, however long that takes.
-    pub(super) async fn settle(&mut self) -> anyhow::Result<(SessionHead, Position)> {
+    /// Where a dead child has left the session, and has its last file delivered. The store need
+    /// not be there for it.
+    pub(super) async fn settle(&mut self) -> anyhow::Result<Position> {
         self.begin();
-        let (reply, settled) = oneshot::channel();
-        self.order(Order::Settle(reply)).await?;
-        settled.await.map_err(|_| anyhow!("delivery stopped"))
+        let (folder, delivered) = (self.folder.clone(), self.delivered.subscribe());
+        let find = move || {
+            let before = *delivered.borrow();
+            let reached = reached(&folder, before)?;
+            let now = *delivered.borrow();
+            // A file that was delivered meanwhile was not read.
+            std::io::Result::Ok(if reached.seq < now.seq { now } else { reached })
+        };
+        let position = tokio::task::spawn_blocking(find)
+            .await?
+            .context("reading what the recorder has left in the spool")?;
+        self.sealed
+            .send_modify(|sealed| *sealed = (*sealed).max(position.seq));
+        Ok(position)
     }
 
     /// Delivers the rest and the end record, within `patience`.
@@ -133,7 +145,7 @@ impl Courier {
         self.begin();
         let (reply, finished) = oneshot::channel();
         let all = async {
-            self.order(Order::Finish(reason, reply)).await?;
+            self.order(Finish { reason, reply }).await?;
             finished.await.map_err(|_| anyhow!("delivery stopped"))
         };
         match timeout(patience, all).await {
@@ -143,7 +155,7 @@ impl Courier {
         }
     }
 
-    async fn order(&self, order: Order) -> anyhow::Result<()> {
+    async fn order(&self, order: Finish) -> anyhow::Result<()> {
         let task = self
             .task
             .as_ref()
@@ -161,100 +173,6 @@ impl Drop for Courier {
             task.handle.abort();
             task.lease.abort();
         }
-    }
-}
-
-/// The task's side: the one place that tries again.
-struct Carrier {
-    announcer: Arc<Mutex<Announcer>>,
-    failing: bool,
-}
-
-impl Carrier {
-    async fn carry(
-        mut self,
-        places: Places,
-        folder: Folder,
-        mut sealed: watch::Receiver<u64>,
-        mut orders: mpsc::Receiver<Order>,
-    ) {
-        let mut retry = FIRST_RETRY;
-        let mut delivery = loop {
-            match Delivery::open(places.clone(), folder.clone()).await {
-                Ok(Some(delivery)) => break delivery,
-                Ok(None) => return, // there is nothing to deliver without a head
-                Err(error) => self.wait(&mut retry, &error).await,
-            }
-        };
-        self.recovered();
-        loop {
-            let ready = *sealed.borrow_and_update();
-            self.deliver(&mut delivery, ready).await;
-            tokio::select! {
-                changed = sealed.changed() => if changed.is_err() { return },
-                order = orders.recv() => match order {
-                    None => return,
-                    Some(Order::Settle(reply)) => {
-                        self.deliver(&mut delivery, u64::MAX).await;
-                        let settled = (delivery.head().clone(), delivery.position());
-                        let _ = reply.send(settled); // the parent may have given up waiting
-                    }
-                    Some(Order::Finish(reason, reply)) => {
-                        self.deliver(&mut delivery, u64::MAX).await;
-                        self.end(&mut delivery, reason).await;
-                        let _ = reply.send(()); // the parent may have given up waiting
-                        return;
-                    }
-                },
-            }
-        }
-    }
-
-    /// Delivers what the folder holds of the objects before `ready`.
-    async fn deliver(&mut self, delivery: &mut Delivery, ready: u64) {
-        let mut retry = FIRST_RETRY;
-        loop {
-            match delivery.next(ready).await {
-                Ok(None) => return,
-                Ok(Some(entry)) => {
-                    self.recovered();
-                    retry = FIRST_RETRY;
-                    self.announce(|to| {
-                        to.committed(&entry.key, entry.bytes, entry.from, entry.to);
-                    });
-                }
-                Err(error) => self.wait(&mut retry, &error).await,
-            }
-        }
-    }
-
-    async fn end(&mut self, delivery: &mut Delivery, reason: EndReason) {
-        let mut retry = FIRST_RETRY;
-        while let Err(error) = delivery.end(reason, false).await {
-            self.wait(&mut retry, &error).await;
-        }
-    }
-
-    async fn wait(&mut self, retry: &mut Duration, error: &anyhow::Error) {
-        if !std::mem::replace(&mut self.failing, true) {
-            self.announce(|to| to.health("store-unavailable", &format!("{error:#}")));
-        }
-        tracing::warn!(%error, wait = ?*retry, "Retrying delivery");
-        sleep(*retry).await;
-        *retry = (*retry * 2).min(LONGEST_RETRY);
-    }
-
-    fn recovered(&mut self) {
-        if std::mem::take(&mut self.failing) {
-            self.announce(|to| to.health("store-available", "delivery goes on"));
-        }
-    }
-
-    fn announce(&self, say: impl FnOnce(&mut Announcer)) {
-        say(&mut self
-            .announcer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner));
     }
 }
 

@@ -164,7 +164,7 @@ impl Recorder {
                     self.courier
                         .announce(|announcer| announcer.health("child-died", &detail));
                     barren_runs = if frames { 0 } else { barren_runs + 1 };
-                    let (head, position) = self.courier.settle().await.map_err(internal)?;
+                    let position = self.courier.settle().await.map_err(internal)?;
                     if let Some(reason) = self.progress.stopping {
                         return self.close(position.from, reason).await;
                     }
@@ -172,7 +172,7 @@ impl Recorder {
                     if barren_runs >= MAX_BARREN_RUNS || self.spec.driven.is_some() {
                         return self.close(position.from, EndReason::Crash).await;
                     }
-                    let resume = next_run(&self.folder, &head, &position).map_err(internal)?;
+                    let resume = next_run(&self.folder, &position).map_err(internal)?;
                     self.spec.resume = Some(resume);
                     sleep(FIRST_RESTART_WAIT * 2_u32.pow(barren_runs) - FIRST_RESTART_WAIT).await;
                 }

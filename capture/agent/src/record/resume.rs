@@ -1,18 +1,23 @@
 //! Taking a session up again: which run comes next, and how its media time goes on.
 
-use anyhow::anyhow;
-use capture::{MediaTime, session::SessionHead};
+use anyhow::{Context as _, anyhow};
+use capture::MediaTime;
+use tokio::sync::watch;
 
 use crate::{
     clock::{self, BootTime},
-    delivery::{Delivery, Places, Position},
+    delivery::{Delivery, Fault, Places, Position},
     exit::{Failure, Kind},
-    spool::{Epoch, Folder},
+    spool::{Epoch, Folder, SetAside},
     wire::Resume,
 };
 
-/// Takes up the unfinished session in `folder`: what is left of it is delivered first.
-pub(super) async fn resume(places: &Places, folder: &Folder) -> Result<Resume, Failure> {
+/// Takes up the unfinished session in `folder`: what is left of it is delivered first. Also says
+/// where that ends.
+pub(super) async fn resume(
+    places: &Places,
+    folder: &Folder,
+) -> Result<(Resume, Position), Failure> {
     let usage = |text: String| Kind::Usage.because(anyhow!(text));
     let shown = folder.path().display();
     let dead = folder
@@ -32,24 +37,24 @@ pub(super) async fn resume(places: &Places, folder: &Folder) -> Result<Resume, F
             "--session: this session has ended; start a new one".to_owned(),
         ));
     }
-    let store = |error: anyhow::Error| Kind::Store.because(error);
-    let delivery = Delivery::open(places.clone(), folder.clone()).await;
+    let store = |fault: Fault| Kind::Store.because(fault);
+    let position = watch::Sender::new(Position::START);
+    let delivery = Delivery::open(places.clone(), folder.clone(), position).await;
     let Some(mut delivery) = delivery.map_err(store)? else {
         return Err(usage(
             "--session: this session never had a frame; start a new one".to_owned(),
         ));
     };
-    while delivery.next(u64::MAX).await.map_err(store)?.is_some() {}
-    next_run(folder, delivery.head(), &delivery.position())
-        .map_err(|error| Kind::Internal.because(error))
+    let tell = |file: &SetAside| tracing::error!(%file, "Spool file set aside");
+    delivery.settle(tell).await.map_err(store)?;
+    let position = delivery.position();
+    let resume = next_run(folder, &position).map_err(|error| Kind::Internal.because(error))?;
+    Ok((resume, position))
 }
 
 /// The run that follows `position`, on this boot or a later one.
-pub(super) fn next_run(
-    folder: &Folder,
-    head: &SessionHead,
-    position: &Position,
-) -> anyhow::Result<Resume> {
+pub(super) fn next_run(folder: &Folder, position: &Position) -> anyhow::Result<Resume> {
+    let head = folder.head()?.context("the session has no head")?;
     let boot_id = clock::boot_id();
     let epoch = match folder.epoch()? {
         Some(epoch) if epoch.boot_id == boot_id => epoch,

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     access::Access,
     cli, clock,
-    delivery::Places,
+    delivery::{Places, Position},
     exit::{Failure, Kind},
     spool::{Claim, Folder},
     wire::{Resume, Spec, Upstream},
@@ -83,21 +83,22 @@ impl Setup {
         session: SessionId,
     ) -> Result<Recorder, Failure> {
         let folder = Folder::of(&self.options.places.spool, session);
-        let resume = resume::resume(&self.places, &folder).await?;
+        let resumed = resume::resume(&self.places, &folder).await?;
         let claim = folder
             .claim()
             .map_err(|error| Kind::Internal.because(error))?;
-        self.recorder(session, claim, Some(resume), stop, None)
+        self.recorder(session, claim, Some(resumed), stop, None)
     }
 
     fn recorder(
         &self,
         session: SessionId,
         claim: Claim,
-        resume: Option<Resume>,
+        resumed: Option<(Resume, Position)>,
         stop: StopSignals,
         drivers: Option<Drivers>,
     ) -> Result<Recorder, Failure> {
+        let (resume, delivered) = resumed.unzip();
         let internal = |error: std::io::Error| Kind::Internal.because(error);
         let options = &self.options;
         let folder = Folder::of(&options.places.spool, session);
@@ -119,7 +120,12 @@ impl Setup {
         };
         let announcer = Announcer::new(session, options.json);
         Ok(Recorder {
-            courier: Courier::new(self.places.clone(), folder.clone(), announcer),
+            courier: Courier::new(
+                self.places.clone(),
+                folder.clone(),
+                announcer,
+                delivered.unwrap_or(Position::START),
+            ),
             spec,
             folder,
             claim,

@@ -1,0 +1,107 @@
+//! Why did a step of a delivery fail? Told apart by who has to mend it.
+
+use std::{future::Future, io, time::Duration};
+
+use anyhow::anyhow;
+use index::{commit::CommitError, scan::ScanError};
+use store::StoreError;
+use tokio::time::timeout;
+
+use super::retry::FaultKind;
+
+/// A step that failed. Every step can be tried again.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) kind: FaultKind,
+    pub(crate) cause: anyhow::Error,
+}
+
+impl Fault {
+    /// The spool failed.
+    pub(super) fn spool(error: io::Error) -> Self {
+        Self {
+            kind: FaultKind::Spool,
+            cause: anyhow::Error::from(error).context("using the spool"),
+        }
+    }
+
+    /// The catalogue failed.
+    pub(super) fn catalog(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            kind: FaultKind::Catalog,
+            cause: error.into(),
+        }
+    }
+
+    /// The work itself was cancelled, or cannot be done.
+    pub(super) fn internal(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            kind: FaultKind::Spool,
+            cause: error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::Exists { .. } => FaultKind::Taken,
+            _ => FaultKind::Store,
+        };
+        Self {
+            kind,
+            cause: error.into(),
+        }
+    }
+}
+
+impl From<CommitError> for Fault {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Store(error) => error.into(),
+            CommitError::Catalog(error) => Self::catalog(error),
+            CommitError::ReadBack { .. } => Self {
+                kind: FaultKind::ReadBack,
+                cause: error.into(),
+            },
+            CommitError::Sheet { .. } | CommitError::Json(_) => Self::internal(error),
+        }
+    }
+}
+
+impl From<ScanError> for Fault {
+    fn from(error: ScanError) -> Self {
+        match error {
+            ScanError::Store(error) => error.into(),
+            ScanError::Head { .. } => Self {
+                kind: FaultKind::ReadBack,
+                cause: error.into(),
+            },
+        }
+    }
+}
+
+impl From<Fault> for anyhow::Error {
+    fn from(fault: Fault) -> Self {
+        fault.cause.context(match fault.kind {
+            FaultKind::Spool => "delivering from the spool",
+            FaultKind::Catalog => "telling the catalogue",
+            _ => "delivering to the store",
+        })
+    }
+}
+
+/// Does `work` within `patience`; past it, the step is given up, and what it held is freed.
+pub(super) async fn within<T>(
+    patience: Duration,
+    silent: FaultKind,
+    who: &str,
+    work: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    timeout(patience, work).await.unwrap_or_else(|_| {
+        Err(Fault {
+            kind: silent,
+            cause: anyhow!("{who} did not answer within {} s", patience.as_secs()),
+        })
+    })
+}
