@@ -336,6 +336,7 @@ async fn peer_a_clip_is_offered_as_a_file_and_bad_ones_are_refused() {
         };
         assert_eq!(text(header::CONTENT_TYPE), "video/mp4");
         assert_eq!(text(header::ACCEPT_RANGES), "none");
+        assert_eq!(text(header::CONTENT_LENGTH), "");
         assert_eq!(text(header::CACHE_CONTROL), "no-store");
         let name = format!(
             "attachment; filename=\"playhead-{}-40-50.mp4\"",

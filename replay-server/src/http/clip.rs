@@ -51,7 +51,8 @@ pub(super) async fn clip(
         SpanError::Empty => ApiError::parameter("to", "must be later than from"),
     })?;
     let body = if method == Method::HEAD {
-        Body::empty()
+        // Like the file itself, of no stated length.
+        Body::from_stream(futures::stream::empty::<Part>())
     } else {
         let place = archive.clips.clone().try_acquire_owned();
         let place = place.map_err(|_| busy())?;
