@@ -5,11 +5,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::{
-    rig::{Object, Rig, Show, check, objects},
-    *,
-};
+use capture::{GapReason, Rect, Size};
 use policy::Marks;
+
+use super::{
+    SIZE,
+    rig::{Object, Rig, Show, check, objects},
+};
+use crate::{Encoder, redact::MASK_YUV};
 
 /// The whole screen, between two marks.
 pub(super) const VAULT: &str = "[[mask]]\nname = \"vault\"\nrect = \"full\"\n\
