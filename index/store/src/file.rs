@@ -14,11 +14,15 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use tokio::sync::Semaphore;
 
 use crate::{Head, Listed, MAX_LIST, MAX_OBJECT_BYTES, Store, StoreError, conformance, key};
 
 /// Where objects are written before they get their name. No key begins with a dot.
 const TEMPORARY: &str = ".tmp";
+/// Work on the disk at once. A disk that hangs keeps what it was given and cannot be interrupted:
+/// so it holds this many objects at most, and whoever else asks waits without one.
+const WORK_MAX: usize = 16;
 
 /// A folder as a store.
 #[derive(Clone, Debug)]
@@ -32,6 +36,8 @@ struct Shared {
     url: String,
     /// Numbers this process's temporary files.
     next: AtomicU64,
+    /// A permit for each piece of work that may begin.
+    work: Arc<Semaphore>,
 }
 
 impl FileStore {
@@ -49,6 +55,7 @@ impl FileStore {
                 root,
                 url: url.trim_end_matches('/').to_owned(),
                 next: AtomicU64::new(0),
+                work: Arc::new(Semaphore::new(WORK_MAX)),
             }),
         })
     }
@@ -59,7 +66,14 @@ impl FileStore {
         work: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let shared = Arc::clone(&self.shared);
-        tokio::task::spawn_blocking(move || work(&shared))
+        let permit = Arc::clone(&shared.work).acquire_owned().await;
+        let permit = permit.map_err(|_| StoreError::Cancelled)?;
+        let work = move || {
+            // Held for as long as the work lasts, even when nobody waits for it any more.
+            let _permit = permit;
+            work(&shared)
+        };
+        tokio::task::spawn_blocking(work)
             .await
             .map_err(|_| StoreError::Cancelled)?
     }
@@ -318,5 +332,34 @@ fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError 
         doing,
         path,
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn while_the_disk_hangs_no_more_is_given_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = FileStore::open(dir.path().to_owned()).unwrap();
+        let hung = Arc::clone(&store.shared.work);
+        let hung = hung
+            .acquire_many_owned(u32::try_from(WORK_MAX).unwrap())
+            .await;
+        {
+            let mut put = pin!(store.put_once("a", Bytes::from_static(b"1")));
+            tokio::select! {
+                biased;
+                done = &mut put => panic!("{done:?}"),
+                () = tokio::task::yield_now() => {} // its caller gives up
+            }
+        }
+        drop(hung);
+        assert!(store.head("a").await.unwrap().is_none());
+        store.put_once("a", Bytes::from_static(b"2")).await.unwrap();
+        assert_eq!(store.get("a").await.unwrap(), "2");
     }
 }
