@@ -30,8 +30,6 @@ const REFUSES: &[&str] = &["-NeverShared", "-DisconnectClients=0"];
 const REPLACES: &[&str] = &["-NeverShared", "-DisconnectClients=1"];
 /// What is typed.
 const LINES: [&str; 2] = ["first words", "and more"];
-/// How far a recorded time may lie from when the driver sent.
-const LATE_MS: u64 = 20;
 /// A policy under which all that is typed may be kept.
 const KEEP: &str = "[input]\nkeys = \"all\"\n";
 
@@ -60,9 +58,8 @@ fn check_shared_out(options: &[&str]) -> anyhow::Result<()> {
     driver.ignore_pictures()?;
     driver.click(AT)?;
     let mut watcher = Watcher::connect(proxy.address)?;
-    let mut sent = Vec::new();
     for line in LINES {
-        sent.push(driver.text(line)?);
+        driver.text(line)?;
         driver.tap(keysym::RETURN)?;
         terminal.wait_for(line)?;
         watcher.wait_until_equal(&desktop)?;
@@ -94,12 +91,6 @@ fn check_shared_out(options: &[&str]) -> anyhow::Result<()> {
         .filter_map(|run: &Recorded| run.data["text"].as_str())
         .collect();
     ensure!(texts == LINES, "{texts:?}");
-    let start_ms = session.start_ms()?;
-    for (run, (first, last)) in of("text_run").zip(sent) {
-        let to = run.data["to"].as_u64().context("no end of the run")?;
-        let off = [(run.t, first), (to, last)].map(|(t, utc_ms)| (start_ms + t).abs_diff(utc_ms));
-        ensure!(off.iter().all(|off| *off <= LATE_MS), "{off:?} ms off");
-    }
     let clicked = of("pointer").find(|event| event.data["action"] == "down");
     let clicked = clicked.context("no click")?;
     ensure!(
