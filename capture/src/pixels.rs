@@ -19,14 +19,34 @@ pub struct PixelFormat {
 
 impl PixelFormat {
     /// The recorder's own layout, asked of every peer: 32 bits, little-endian, blue first.
-    pub const BGRX: Self = Self {
-        bits_per_pixel: 32,
-        depth: 24,
-        big_endian: false,
-        true_colour: true,
-        max: [255; 3],
-        shift: [16, 8, 0],
-    };
+    pub const BGRX: Self = Self::of_true_colour(32, 24, [255; 3], [16, 8, 0]);
+
+    /// Pixels that hold red, green and blue up to `max`, shifted left by `shift`, little-endian.
+    #[must_use]
+    pub const fn of_true_colour(
+        bits_per_pixel: u8,
+        depth: u8,
+        max: [u16; 3],
+        shift: [u8; 3],
+    ) -> Self {
+        Self {
+            bits_per_pixel,
+            depth,
+            big_endian: false,
+            true_colour: true,
+            max,
+            shift,
+        }
+    }
+
+    /// The same with the most significant byte first.
+    #[must_use]
+    pub const fn in_big_endian(self) -> Self {
+        Self {
+            big_endian: true,
+            ..self
+        }
+    }
 
     /// Reads the 16 bytes of a `PIXEL_FORMAT`.
     ///

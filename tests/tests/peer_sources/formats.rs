@@ -82,30 +82,15 @@ fn peer_qemu_each_encoding_alone_is_exact() {
     check(&mut Qemu::start(69), each_alone());
 }
 
-const fn true_colour(bits_per_pixel: u8, depth: u8, max: [u16; 3], shift: [u8; 3]) -> PixelFormat {
-    PixelFormat {
-        bits_per_pixel,
-        depth,
-        big_endian: false,
-        true_colour: true,
-        max,
-        shift,
-    }
-}
-
 /// Formats asked of a server that has another, in each encoding that writes pixels its own way.
 #[test]
 fn peer_xvnc_each_pixel_format_is_exact_within_its_depth() {
-    let big_endian = |format| PixelFormat {
-        big_endian: true,
-        ..format
-    };
     let formats = [
-        true_colour(32, 24, [255; 3], [0, 8, 16]),
-        big_endian(PixelFormat::BGRX),
-        true_colour(16, 16, [31, 63, 31], [11, 5, 0]),
-        big_endian(true_colour(16, 15, [31; 3], [10, 5, 0])),
-        true_colour(8, 8, [7, 7, 3], [0, 3, 6]),
+        PixelFormat::of_true_colour(32, 24, [255; 3], [0, 8, 16]),
+        PixelFormat::BGRX.in_big_endian(),
+        PixelFormat::of_true_colour(16, 16, [31, 63, 31], [11, 5, 0]),
+        PixelFormat::of_true_colour(16, 15, [31; 3], [10, 5, 0]).in_big_endian(),
+        PixelFormat::of_true_colour(8, 8, [7, 7, 3], [0, 3, 6]),
     ];
     let encodings = [Encoding::Zrle, Encoding::Tight, Encoding::Hextile];
     let configs = formats.into_iter().flat_map(|format| {

@@ -24,30 +24,12 @@ const BARS: [[u8; 3]; 8] = [
     [13, 77, 211],
 ];
 
-const fn true_colour(bits_per_pixel: u8, depth: u8, max: [u16; 3], shift: [u8; 3]) -> PixelFormat {
-    PixelFormat {
-        bits_per_pixel,
-        depth,
-        big_endian: false,
-        true_colour: true,
-        max,
-        shift,
-    }
-}
-
-const fn big_endian(format: PixelFormat) -> PixelFormat {
-    PixelFormat {
-        big_endian: true,
-        ..format
-    }
-}
-
-const BGR_233: PixelFormat = true_colour(8, 8, [7, 7, 3], [0, 3, 6]);
-const RGB_555: PixelFormat = true_colour(16, 15, [31; 3], [10, 5, 0]);
-const RGB_565: PixelFormat = true_colour(16, 16, [31, 63, 31], [11, 5, 0]);
-const RGBX: PixelFormat = true_colour(32, 24, [255; 3], [0, 8, 16]);
-const XBGR: PixelFormat = true_colour(32, 24, [255; 3], [8, 16, 24]);
-const RGB_30: PixelFormat = true_colour(32, 30, [1023; 3], [20, 10, 0]);
+const BGR_233: PixelFormat = PixelFormat::of_true_colour(8, 8, [7, 7, 3], [0, 3, 6]);
+const RGB_555: PixelFormat = PixelFormat::of_true_colour(16, 15, [31; 3], [10, 5, 0]);
+const RGB_565: PixelFormat = PixelFormat::of_true_colour(16, 16, [31, 63, 31], [11, 5, 0]);
+const RGBX: PixelFormat = PixelFormat::of_true_colour(32, 24, [255; 3], [0, 8, 16]);
+const XBGR: PixelFormat = PixelFormat::of_true_colour(32, 24, [255; 3], [8, 16, 24]);
+const RGB_30: PixelFormat = PixelFormat::of_true_colour(32, 30, [1023; 3], [20, 10, 0]);
 const INDICES: PixelFormat = PixelFormat {
     true_colour: false,
     ..BGR_233
@@ -55,17 +37,17 @@ const INDICES: PixelFormat = PixelFormat {
 
 const FORMATS: [PixelFormat; 13] = [
     PixelFormat::BGRX,
-    big_endian(PixelFormat::BGRX),
+    PixelFormat::BGRX.in_big_endian(),
     RGBX,
-    big_endian(RGBX),
+    RGBX.in_big_endian(),
     XBGR,
-    big_endian(XBGR),
+    XBGR.in_big_endian(),
     RGB_30,
-    big_endian(RGB_30),
+    RGB_30.in_big_endian(),
     RGB_565,
-    big_endian(RGB_565),
+    RGB_565.in_big_endian(),
     RGB_555,
-    big_endian(RGB_555),
+    RGB_555.in_big_endian(),
     BGR_233,
 ];
 
