@@ -15,9 +15,9 @@ view: packages ## Serve the recording in samples/recording (first run: about 4 m
 test: ## Every check that .ci/run runs (about 30 minutes cold)
 	@bash .ci/run
 
-test-kills: packages viewer ## Kill the recorder 20 times at random moments (about 10 minutes)
+test-kills: packages viewer ## Kill the recorder PLAYHEAD_KILLS times (default: 200, half an hour) at random moments
 	cargo build --profile ci --locked --workspace --bins
-	PLAYHEAD_KILLS=20 cargo test --profile ci --locked -p pipeline-tests --test peer_kills -- --test-threads=1 --nocapture
+	PLAYHEAD_KILLS=$${PLAYHEAD_KILLS:-200} cargo test --profile ci --locked -p pipeline-tests --test peer_kills -- --test-threads=1 --nocapture
 
 fuzz: ## Fuzz every parser of a peer's bytes, each for FUZZ_SECONDS (default: an hour)
 	FUZZ_SEED=0 FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} tests/fuzz/run.sh
