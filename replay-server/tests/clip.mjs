@@ -1,8 +1,9 @@
 // Plays a clip in Chromium as the source of a plain <video> and reads the code on its pictures.
-// node clip.mjs URL   prints {"size":[w,h],"duration":s,"ended":s,"first":n,"last":n,"fault":null}
+// Waits until the picture at the end shows LAST.
+// node clip.mjs URL LAST   prints {"size":[w,h],"duration":s,"ended":s,"first":n,"last":n,"fault":null}
 const modules = new URL("../../web-viewer/node_modules/", import.meta.url);
 const { chromium } = await import(new URL("playwright-core/index.mjs", modules));
-const [clip] = process.argv.slice(2);
+const [clip, last] = process.argv.slice(2);
 
 const browser = await chromium.launch({
   executablePath: "/usr/bin/chromium",
@@ -13,13 +14,13 @@ try {
   const context = await browser.newContext({ bypassCSP: true });
   const page = await context.newPage();
   await page.goto(new URL("/healthz", clip).href);
-  process.stdout.write(JSON.stringify(await page.evaluate(play, clip)));
+  process.stdout.write(JSON.stringify(await page.evaluate(play, { clip, last: Number(last) })));
 } finally {
   await browser.close();
 }
 
 /** Runs in the page. */
-async function play(clip) {
+async function play({ clip, last }) {
   const BITS = 12;
   const BLOCK_PX = 16;
   const PATIENCE_MS = 60_000;
@@ -48,15 +49,22 @@ async function play(clip) {
       video.addEventListener("error", () => fail(new Error(why())), { once: true });
     });
 
+  // A picture that is loaded is not on the screen yet.
   const loaded = once("loadeddata");
+  const shown = new Promise((done) => video.requestVideoFrameCallback(done));
   video.src = clip;
   await loaded;
+  await shown;
   const { duration, videoWidth, videoHeight } = video;
   const first = number();
   const ended = once("ended");
   video.playbackRate = SPEED;
   await video.play();
   await ended;
+  const deadline = performance.now() + PATIENCE_MS;
+  while (number() !== last && performance.now() < deadline) {
+    await new Promise(requestAnimationFrame);
+  }
   return {
     size: [videoWidth, videoHeight],
     duration,

@@ -402,18 +402,21 @@ async fn peer_chromium_plays_a_clip_across_a_gap_and_another_screen() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clip.mjs");
     let fixture = Fixture::record(vec![]).await;
     let server = Server::start(&fixture);
-    let [from, to] = [1_100, 3_600];
-    let plays = |query: &str| {
+    let [from, to] = [1_100, 2_900];
+    let plays = |[from, to]: [u64; 2], last: u32| {
         let url = format!(
-            "{}/api/v1/sessions/{}/{query}",
+            "{}/api/v1/sessions/{}/clip.mp4?from={from}&to={to}",
             server.site, fixture.session
         );
-        let output = Command::new("node").args([script, &url]).output().unwrap();
+        let output = Command::new("node")
+            .args([script, &url, &last.to_string()])
+            .output()
+            .unwrap();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{told}");
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
-    let found = plays(&format!("clip.mp4?from={from}&to={to}"));
+    let found = plays([from, to], number_at(to - 1));
     assert_eq!(found["fault"], Value::Null);
     assert_eq!(found["size"], serde_json::json!([FIRST.w, FIRST.h]));
     assert_eq!(found["first"], number_at(from));
@@ -424,10 +427,11 @@ async fn peer_chromium_plays_a_clip_across_a_gap_and_another_screen() {
         assert!((seconds - asked).abs() < 0.001, "{length}: {seconds} s");
     }
 
-    // A second of repetition, the gap, and two of the other screen.
-    let found = plays("clip.mp4?from=20500&to=32000");
+    // A second of repetition, the gap, and two of the other screen, which lies on black.
+    let found = plays([20_500, DURATION_MS], 0);
     assert_eq!(found["fault"], Value::Null);
     assert_eq!(found["first"], number_at(20_500));
+    assert_eq!(found["last"], 0);
     assert_eq!(found["duration"], 11.5);
     assert_eq!(found["ended"], 11.5);
 }
