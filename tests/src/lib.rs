@@ -5,6 +5,7 @@
 //! user has.
 
 pub mod certificate;
+pub mod clipboard;
 pub mod clock;
 pub mod code;
 pub mod cost;

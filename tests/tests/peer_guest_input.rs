@@ -4,12 +4,16 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use pipeline_tests::clipboard::copy;
 use pipeline_tests::clock::{pass_until_utc_ms, utc_ms, wait_for};
 use pipeline_tests::desktop::{Desktop, Painter};
 use pipeline_tests::driver::{Driver, keysym};
 use pipeline_tests::marks::Marks;
+use pipeline_tests::picture::Picture;
 use pipeline_tests::playhead::{Home, Proxy, Recorded, Recorder, Server};
+use pipeline_tests::process::{children_of, signal_id};
 use pipeline_tests::secrets::check_nowhere;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 /// How far a recorded time may lie outside the span in which xdotool ran.
@@ -19,8 +23,8 @@ const OFF_PX: i64 = 2;
 const SIZE: (u16, u16) = (1280, 800);
 /// The painter's window, and with it the corners that can be seen in the picture.
 const CORNERS: [[i64; 2]; 4] = [[32, 32], [415, 32], [32, 223], [415, 223]];
-/// A policy under which all that is typed may be kept.
-const KEEP: &str = "[input]\nkeys = \"all\"\n";
+/// A policy under which all that is typed and copied may be kept.
+const KEEP: &str = "[input]\nkeys = \"all\"\nclipboard = \"text\"\n";
 const TEXTS: [&str; 3] = ["ls -la | wc, Hello", "съешь ещё этих Булок", "😀 👍 ok 🎉"];
 /// The longest that the display's loss or return takes to be recorded.
 const SOON: Duration = Duration::from_secs(60);
@@ -171,22 +175,93 @@ fn peer_a_secret_entered_on_the_desktop_leaves_no_trace() -> anyhow::Result<()> 
     ];
     let recorder = Recorder::start(&home, &desktop.url(), &options)?;
     let mut marks = Marks::at_socket(&socket)?;
+    copy(&desktop, "copied before")?;
     for _ in 0..5 {
         ensure!(marks.tell("secret.begin")?["ok"] == true);
         xdotool(&desktop, &["type", "--delay", "0", "--", SECRET])?;
+        copy(&desktop, SECRET)?;
         ensure!(marks.tell("secret.end")?["ok"] == true);
     }
     xdotool(&desktop, &["type", "--", "after"])?;
+    copy(&desktop, "copied after")?;
     recorder.close()?;
 
     ensure!(check_nowhere(&home, SECRET)? > 0, "the check is blind");
     let server = Server::start(&home)?;
-    let recorded = server.only_session()?.recorded("key,text_run")?;
+    let recorded = server.only_session()?.recorded("key,text_run,clipboard")?;
+    let copied: Vec<&Value> = of(&recorded, "clipboard")
+        .map(|copied| &copied.data["text"])
+        .collect();
+    ensure!(copied == ["copied before", "copied after"], "{copied:?}");
     let typed: String = of(&recorded, "key")
         .filter(|key| key.data["down"] == true)
         .filter_map(|key| key.data["name"].as_str())
         .collect();
     ensure!(typed == "after", "{typed:?}");
+    Ok(())
+}
+
+/// A recorder that dies in the middle of a secret begins anew as it was: masked, and with no ear.
+#[test]
+fn peer_a_secret_outlives_its_recorder() -> anyhow::Result<()> {
+    const SECRETS: [&str; 2] = ["correct horse", "battery staple"];
+    const MASK: &str = "[[mask]]\nname = \"secret\"\nrect = \"full\"\n\
+        from_mark = \"secret.begin\"\nto_mark = \"secret.end\"\n";
+    let home = Home::new()?;
+    let desktop = Desktop::start(home.path(), (640, 480))?;
+    let _painter = Painter::start(home.path(), &desktop, &["--seconds", "600"])?;
+    let policy = home.policy(&format!("{KEEP}{MASK}"))?;
+    let (input, socket) = (input_of(&desktop), home.path().join("driver"));
+    let options = [
+        ["--input", &input],
+        ["--policy", &policy],
+        ["--driver", &socket.to_string_lossy()],
+    ];
+    let recorder = Recorder::start(&home, &desktop.url(), &options.concat())?;
+    let mut marks = Marks::at_socket(&socket)?;
+    let begin = marks.tell("secret.begin")?["t"]
+        .as_u64()
+        .context("no begin")?;
+    xdotool(&desktop, &["type", "--", SECRETS[0]])?;
+    let parent = recorder.process.id();
+    let child = *children_of(parent)?.first().context("no child")?;
+    signal_id(child, Signal::KILL)?;
+    wait_for("the end of the gap", SOON, || {
+        let ended = recorder
+            .events("gap")?
+            .into_iter()
+            .find(|gap| gap["to"].is_u64());
+        Ok(ended)
+    })?;
+    xdotool(&desktop, &["type", "--", SECRETS[1]])?;
+    copy(&desktop, SECRETS[1])?;
+    let end = marks.tell("secret.end")?;
+    let end = end["t"].as_u64().with_context(|| end.to_string())?;
+    xdotool(&desktop, &["type", "--", "after"])?;
+    recorder.close()?;
+
+    for secret in SECRETS {
+        ensure!(check_nowhere(&home, secret)? > 0, "the check is blind");
+    }
+    let server = Server::start(&home)?;
+    let session = server.only_session()?;
+    let gaps = session.gaps()?;
+    let [(from, to, reason)] = &gaps[..] else {
+        anyhow::bail!("one gap: {gaps:?}");
+    };
+    ensure!(reason == "recorder-restarted", "{gaps:?}");
+    for t in [begin, from - 1, *to, (to + end) / 2, end - 1] {
+        let frame = Picture::of(&session.get(&format!("/frame?format=png&t={t}"))?)?;
+        ensure!(frame.code().is_err(), "the picture at {t} ms is not masked");
+    }
+    let after = Picture::of(&session.get(&format!("/frame?format=png&t={end}"))?)?;
+    after.code().context("the picture after the end")?;
+    let recorded = session.recorded("text_run,key,clipboard")?;
+    let runs: Vec<&Value> = of(&recorded, "text_run")
+        .map(|run| &run.data["text"])
+        .collect();
+    ensure!(runs == ["after"], "{recorded:?}");
+    ensure!(of(&recorded, "clipboard").count() == 0, "{recorded:?}");
     Ok(())
 }
 

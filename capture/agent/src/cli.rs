@@ -170,7 +170,9 @@ pub(crate) struct Record {
     /// Record what is done on this X11 display, beside what the source tells: x11:DISPLAY, such as
     /// x11::0
     ///
-    /// It is what programs such as xdotool do inside the machine, and a claim of the machine.
+    /// It is what programs such as xdotool do inside the machine, and a claim of the machine. What is
+    /// put on the display's clipboard is recorded as well, as the policy says; its PRIMARY selection is
+    /// not.
     /// XAUTHORITY names the file with the display's cookie. When it cannot be observed from the
     /// start, nothing is recorded: exit code 2 for a name that is none, 3 when the display refuses
     /// access, 4 otherwise. A display that is lost later is tried again.

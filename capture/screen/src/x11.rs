@@ -7,6 +7,9 @@
 //! type what the keyboard lacks by binding a spare key for less than a millisecond; who asks for
 //! the mapping when the key's event has come is told what the key means *now*, and is wrong.
 //!
+//! What is put on the clipboard is told as well, by XFixes: a paste that a VNC client makes is no
+//! program's request, and RECORD would not see it.
+//!
 //! X11's root window begins at (0, 0) however monitors lie, so places are those of the picture.
 //!
 //! The display is as hostile as the machine that runs it: see [`line`] for the bounds.
@@ -16,6 +19,7 @@ mod keyboard;
 mod line;
 mod pointer;
 mod record;
+mod selection;
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -28,11 +32,8 @@ use x11rb::{
 
 pub use self::error::ObserverError;
 use self::{
-    error::lost,
-    keyboard::Keyboard,
-    line::{Connection, Line},
-    pointer::Pointers,
-    record::Seen,
+    error::lost, keyboard::Keyboard, line::Connection, pointer::Pointers, record::Seen,
+    selection::Selection,
 };
 
 /// Checks that `display` is a name that an X11 display can have.
@@ -48,7 +49,7 @@ pub fn check_name(display: &str) -> Result<(), ObserverError> {
 pub enum Told {
     /// Somebody did something.
     Input(Input),
-    /// All that happened before this [`Fence::raise`] was told.
+    /// All that happened before this [`Fence::raise`], and those before it, was told.
     Fence(u64),
 }
 
@@ -81,28 +82,35 @@ pub struct Observer {
     told_for: u64,
     keyboard: Keyboard,
     pointers: Pointers,
+    selection: Selection,
+    /// A clock of the caller's that only runs forward, in ms.
+    now_ms: fn() -> u64,
     ready: VecDeque<Told>,
 }
 
 impl Observer {
-    /// Begins to observe `display`, such as `:0` or `host:1`.
+    /// Begins to observe `display`, such as `:0` or `host:1`. `now_ms` is any clock that only runs
+    /// forward.
     ///
     /// # Errors
     /// When there is no such display, it lets nobody in, or it lacks an extension.
-    pub fn connect(display: &str) -> Result<Self, ObserverError> {
-        let control = Arc::new(line::connect(display, |stream| Line::new(stream, None))?);
-        let nudge = Arc::clone(&control);
-        let data = line::connect(display, |stream| Line::new(stream, Some(nudge)))?;
+    pub fn connect(display: &str, now_ms: fn() -> u64) -> Result<Self, ObserverError> {
+        let control = Arc::new(line::connect(display)?);
+        let data = line::connect(display)?;
         let keyboard = Keyboard::open(&control)?;
         let context = record::prepare(&control)?;
         let told_for = record::enable(&data, context)?;
+        data.stream().watch_beside(&control);
         let pointers = Pointers::open(&control)?;
+        let selection = Selection::open(&control)?;
         Ok(Self {
             control,
             data,
             told_for,
             keyboard,
             pointers,
+            selection,
+            now_ms,
             ready: VecDeque::new(),
         })
     }
@@ -128,10 +136,14 @@ impl Observer {
             if let Some(told) = self.ready.pop_front() {
                 return Ok(told);
             }
-            let packet = self.data.wait_for_reply_or_raw_error(self.told_for);
-            let packet = match packet.map_err(lost)? {
-                ReplyOrError::Reply(packet) => packet,
-                ReplyOrError::Error(_) => return Err(ObserverError::Refused),
+            let packet = match self.data.wait_for_reply_or_raw_error(self.told_for) {
+                Ok(ReplyOrError::Reply(packet)) => packet,
+                Ok(ReplyOrError::Error(_)) => return Err(ObserverError::Refused),
+                Err(error) if line::is_idle(&error) => {
+                    self.look_at_clipboard()?;
+                    continue;
+                }
+                Err(error) => return Err(lost(error)),
             };
             let (told, _) = EnableContextReply::try_parse(&packet).map_err(lost)?;
             line::forget_events(&self.data)?;
@@ -139,6 +151,14 @@ impl Observer {
                 self.take(seen)?;
             }
         }
+    }
+
+    /// Hears all that the display has said of its clipboard until now, and has it hand out what it
+    /// has for [`data`](Self::data).
+    fn look_at_clipboard(&mut self) -> Result<(), ObserverError> {
+        line::nudge(&self.control)?;
+        let now_ms = (self.now_ms)();
+        self.selection.look(&self.control, now_ms, &mut self.ready)
     }
 
     fn take(&mut self, seen: Seen) -> Result<(), ObserverError> {
@@ -159,7 +179,10 @@ impl Observer {
             }
             Seen::Bound { first, bindings } => self.keyboard.bind(first, bindings),
             Seen::Relaid => self.keyboard.forget(),
-            Seen::Fence(id) => self.ready.push_back(Told::Fence(id)),
+            Seen::Fence(id) => {
+                self.look_at_clipboard()?;
+                self.selection.fence(id, &mut self.ready);
+            }
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use capture::{event::Origin, mark::Mark};
+use capture::{event::Origin, input::Input, mark::Mark};
 use capture_screen::x11::{self, Fence, Observer, ObserverError};
 use tokio::sync::mpsc;
 
@@ -23,7 +23,10 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// More input than this within [`FLOOD_MS`] is nobody's: what pastes by typing stays below.
-const FLOOD_INPUTS: u32 = 50_000;
+const FLOOD_INPUTS: u64 = 50_000;
+/// So much text on the clipboard counts as one more: fifty megabytes of it are a flood, and no more
+/// of them can wait to be recorded.
+const INPUT_TEXT_BYTES: u64 = 1_000;
 /// How long input is counted.
 const FLOOD_MS: u64 = 10_000;
 
@@ -47,7 +50,7 @@ pub(super) const fn refusal(error: &ObserverError) -> Refusal {
 /// Begins to observe `source`.
 pub(super) fn observe(source: &InputSource) -> Result<Observer, ObserverError> {
     let InputSource::X11(display) = source;
-    Observer::connect(display)
+    Observer::connect(display, || BootTime::now().ms())
 }
 
 impl Guest {
@@ -144,11 +147,11 @@ impl Watch {
                 (since, inputs) = (received, 0);
             }
             match told {
-                Ok(x11::Told::Input(_)) if inputs == FLOOD_INPUTS => {
+                Ok(x11::Told::Input(_)) if FLOOD_INPUTS <= inputs => {
                     return Ok("display tells of more input than anybody makes".to_owned());
                 }
                 Ok(x11::Told::Input(input)) => {
-                    inputs += 1;
+                    inputs += weight(&input);
                     let origin = Origin::Guest;
                     self.tell(Told::Act(Act {
                         received,
@@ -179,4 +182,13 @@ impl Watch {
     fn tell(&self, told: Told) -> Result<(), Ended> {
         self.tell.blocking_send(told).map_err(|_| Ended)
     }
+}
+
+/// For how much input `input` counts.
+fn weight(input: &Input) -> u64 {
+    let text = match input {
+        Input::Clipboard(clipboard) => clipboard.text.as_deref().unwrap_or_default(),
+        Input::Key(_) | Input::Pointer(_) => "",
+    };
+    1 + text.len() as u64 / INPUT_TEXT_BYTES
 }

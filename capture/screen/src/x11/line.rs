@@ -3,7 +3,7 @@
 
 use std::{
     io::{self, ErrorKind, IoSlice},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -33,6 +33,8 @@ const MAX_READ_BYTES: u64 = 1 << 20;
 const MAX_EVENTS: u32 = 4_096;
 /// An X server that says nothing for this long when it should is lost.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What a wait says that ended without anything to hear.
+const IDLE: ErrorKind = ErrorKind::WouldBlock;
 /// How often an X server is asked to hand out what it has seen. It does so by itself only when it
 /// has something to say to some client; motion over an empty desktop would else wait, and be late.
 const NUDGE_EVERY: Duration = Duration::from_millis(20);
@@ -44,10 +46,7 @@ pub(super) fn parse(display: &str) -> Result<ParsedDisplay, ObserverError> {
 }
 
 /// Connects to `display`.
-pub(super) fn connect(
-    display: &str,
-    line: impl FnOnce(DefaultStream) -> Line,
-) -> Result<Connection, ObserverError> {
+pub(super) fn connect(display: &str) -> Result<Connection, ObserverError> {
     let parsed = parse(display)?;
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
     for address in parsed.connect_instruction() {
@@ -57,11 +56,9 @@ pub(super) fn connect(
                 let cookie = get_auth(family, &peer, parsed.display).ok().flatten();
                 let (method, cookie) = cookie.unwrap_or_default();
                 let screen = parsed.screen.into();
+                let line = Line::new(stream);
                 return RustConnection::connect_to_stream_with_auth_info(
-                    line(stream),
-                    screen,
-                    method,
-                    cookie,
+                    line, screen, method, cookie,
                 )
                 .map_err(not_let_in);
             }
@@ -75,23 +72,29 @@ pub(super) fn connect(
 }
 
 /// Asks for anything, which makes the server hand out what it has for anyone.
-fn nudge(control: &Connection) -> Result<(), ReplyError> {
+pub(super) fn nudge(control: &Connection) -> Result<(), ReplyError> {
     control.get_input_focus()?.reply()?;
-    Ok(forget_events(control)?)
+    Ok(())
+}
+
+/// Whether a wait ended because there was nothing to hear on a line that
+/// [watches another](Line::watch_beside).
+pub(super) fn is_idle(error: &ConnectionError) -> bool {
+    matches!(error, ConnectionError::IoError(error) if error.kind() == IDLE)
 }
 
 /// Throws away what X servers send to every client unasked.
 pub(super) fn forget_events(connection: &Connection) -> Result<(), ConnectionError> {
     while connection.poll_for_event()?.is_some() {}
-    connection.stream().flow().packets.events = 0;
+    connection.stream().events_taken();
     Ok(())
 }
 
 /// A socket to an X server.
 pub(super) struct Line {
     stream: DefaultStream,
-    /// Over which the server is nudged while it may rightly be silent here.
-    nudge: Option<Arc<Connection>>,
+    /// What is heard over this is waited for as well, while the server may rightly be silent here.
+    beside: OnceLock<Arc<Connection>>,
     flow: Mutex<Flow>,
 }
 
@@ -103,28 +106,45 @@ struct Flow {
 }
 
 impl Line {
-    pub(super) fn new(stream: DefaultStream, nudge: Option<Arc<Connection>>) -> Self {
-        let flow = Mutex::default();
+    fn new(stream: DefaultStream) -> Self {
         Self {
             stream,
-            nudge,
-            flow,
+            beside: OnceLock::new(),
+            flow: Mutex::default(),
         }
+    }
+
+    /// From now on the server may be silent here. A wait ends when it is for a moment, or when
+    /// something is heard over `other`: [`is_idle`] tells.
+    pub(super) fn watch_beside(&self, other: &Arc<Connection>) {
+        self.beside.get_or_init(|| Arc::clone(other));
+    }
+
+    /// The events that had come were looked at.
+    pub(super) fn events_taken(&self) {
+        self.flow().packets.events = 0;
     }
 
     fn flow(&self) -> std::sync::MutexGuard<'_, Flow> {
         self.flow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the socket is ready; `false` when `limit` passes first.
-    fn ready_within(&self, mode: PollMode, limit: Duration) -> io::Result<bool> {
+    /// Waits until the socket is ready, or that of `other` has something to hear; `false` when
+    /// `limit` passes first.
+    fn ready_within(
+        &self,
+        mode: PollMode,
+        other: Option<&Self>,
+        limit: Duration,
+    ) -> io::Result<bool> {
         let mut flags = PollFlags::empty();
         flags.set(PollFlags::IN, mode.readable());
         flags.set(PollFlags::OUT, mode.writable());
         let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
-        let mut sockets = [PollFd::new(&self.stream, flags)];
+        let mut sockets = vec![PollFd::new(&self.stream, flags)];
+        sockets.extend(other.map(|other| PollFd::new(&other.stream, PollFlags::IN)));
         match rustix::event::poll(&mut sockets, Some(&limit)) {
-            Ok(ready) => Ok(ready > 0),
+            Ok(_) => Ok({ sockets.first() }.is_some_and(|own| !own.revents().is_empty())),
             Err(rustix::io::Errno::INTR) => Ok(true), // callers look again
             Err(error) => Err(error.into()),
         }
@@ -134,16 +154,16 @@ impl Line {
 impl Stream for Line {
     fn poll(&self, mode: PollMode) -> io::Result<()> {
         self.flow().read_bytes = 0;
-        if let (Some(control), false) = (&self.nudge, mode.writable()) {
-            while !self.ready_within(mode, NUDGE_EVERY)? {
-                nudge(control).map_err(io::Error::other)?;
-            }
+        let beside = self.beside.get().filter(|_| !mode.writable());
+        let other = beside.map(|connection| connection.stream());
+        let (limit, silence) = match other {
+            Some(_) => (NUDGE_EVERY, io::Error::from(IDLE)),
+            None => (PATIENCE, io::Error::new(ErrorKind::TimedOut, "no answer")),
+        };
+        if self.ready_within(mode, other, limit)? {
             return Ok(());
         }
-        if self.ready_within(mode, PATIENCE)? {
-            return Ok(());
-        }
-        Err(io::Error::new(ErrorKind::TimedOut, "no answer"))
+        Err(silence)
     }
 
     fn read(&self, buf: &mut [u8], fds: &mut Vec<RawFdContainer>) -> io::Result<usize> {

@@ -4,7 +4,7 @@ use std::io::IoSlice;
 
 use capture::Point;
 use x11rb::{
-    connection::{Connection as _, RequestConnection as _},
+    connection::{Connection as _, ReplyOrError, RequestConnection as _},
     protocol::{
         record::{
             self, CS, ConnectionExt as _, Context, EnableContextReply, ExtRange, Range, Range8,
@@ -19,7 +19,7 @@ use x11rb::{
     },
 };
 
-use super::{ObserverError, line::Connection};
+use super::{ObserverError, error::lost, line::Connection};
 
 /// Something that happened on the display.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub(super) fn prepare(control: &Connection) -> Result<Context, ObserverError> {
         },
         ..Range::default()
     });
-    let context = control.generate_id().map_err(super::error::lost)?;
+    let context = control.generate_id().map_err(lost)?;
     let fences = Range {
         core_requests: range(NO_OPERATION_REQUEST, NO_OPERATION_REQUEST),
         ..Range::default()
@@ -119,7 +119,12 @@ pub(super) fn enable(data: &Connection, context: Context) -> Result<u64, Observe
     let cookie = data.record_enable_context(context)?;
     let told_for = cookie.sequence_number();
     std::mem::forget(cookie); // dropped, it would give the answers up
-    told_for.ok_or_else(|| super::error::lost("it tells nothing"))
+    let told_for = told_for.ok_or_else(|| lost("it tells nothing"))?;
+    // The first answer says that it has begun: a fence raised before would never be told.
+    match data.wait_for_reply_or_raw_error(told_for)? {
+        ReplyOrError::Reply(_) => Ok(told_for),
+        ReplyOrError::Error(_) => Err(ObserverError::Refused),
+    }
 }
 
 /// Which client a connection is, as RECORD names it.

@@ -2,11 +2,14 @@
 
 use capture_screen::x11::{Observer, ObserverError};
 
-use crate::{desktop::Desktop, watch::Watch};
+use crate::{
+    desktop::Desktop,
+    watch::{Watch, now_ms},
+};
 
 #[track_caller]
 fn refused(display: &str) -> ObserverError {
-    match Observer::connect(display) {
+    match Observer::connect(display, now_ms) {
         Ok(_) => panic!("{display} is observed"),
         Err(error) => error,
     }

@@ -6,8 +6,10 @@
     reason = "a test's helpers fail the test"
 )]
 
+mod clipboard;
 mod desktop;
 mod keys;
 mod losses;
+mod owner;
 mod pointer;
 mod watch;

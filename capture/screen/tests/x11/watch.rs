@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use capture::input::{Input, Key, Pointer};
+use capture::input::{Clipboard, Input, Key, Pointer};
 use capture_screen::x11::{Fence, Observer, ObserverError, Told};
 
 use crate::desktop::Desktop;
@@ -21,7 +21,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn start(desktop: &Desktop) -> Self {
-        let mut observer = Observer::connect(&desktop.display).expect("the display is up");
+        let mut observer = Observer::connect(&desktop.display, now_ms).expect("the display is up");
         let fence = observer.fence();
         let (tell, told) = sync_channel(10_000);
         std::thread::spawn(move || {
@@ -55,6 +55,14 @@ impl Watch {
         }
     }
 
+    pub(crate) fn clipboards(&self) -> Vec<Clipboard> {
+        let clipboard = |input| match input {
+            Input::Clipboard(clipboard) => Some(clipboard),
+            _ => None,
+        };
+        self.so_far().into_iter().filter_map(clipboard).collect()
+    }
+
     pub(crate) fn keys(&self) -> Vec<Key> {
         let key = |input| match input {
             Input::Key(key) => Some(key),
@@ -70,6 +78,13 @@ impl Watch {
         };
         self.so_far().into_iter().filter_map(pointer).collect()
     }
+}
+
+/// A clock that only runs forward.
+pub(crate) fn now_ms() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let (s, ns) = (now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs());
+    s * 1_000 + ns / 1_000_000
 }
 
 /// What `keys` type, control keys left out.

@@ -1,0 +1,87 @@
+//! Who copies on a desktop? A program that owns its clipboard and hands out a text.
+
+use std::thread;
+
+use x11rb::connection::Connection as _;
+use x11rb::protocol::Event;
+use x11rb::protocol::xproto::{
+    AtomEnum, ConnectionExt as _, CreateWindowAux, EventMask, PropMode, SELECTION_NOTIFY_EVENT,
+    SelectionNotifyEvent, WindowClass,
+};
+use x11rb::rust_connection::RustConnection;
+use x11rb::wrapper::ConnectionExt as _;
+use x11rb::{COPY_DEPTH_FROM_PARENT, COPY_FROM_PARENT, CURRENT_TIME, NONE};
+
+use crate::desktop::Desktop;
+
+/// Puts `text` on the desktop's clipboard, where it stays until something else is put there.
+///
+/// # Errors
+/// When the display is gone.
+pub fn copy(desktop: &Desktop, text: &str) -> anyhow::Result<()> {
+    let display = format!(":{}", desktop.display);
+    let (connection, screen) = RustConnection::connect(Some(&display))?;
+    let atom = |name: &str| -> anyhow::Result<u32> {
+        Ok(connection
+            .intern_atom(false, name.as_bytes())?
+            .reply()?
+            .atom)
+    };
+    let (clipboard, utf8) = (atom("CLIPBOARD")?, atom("UTF8_STRING")?);
+    let targets = atom("TARGETS")?;
+    let window = connection.generate_id()?;
+    connection.create_window(
+        COPY_DEPTH_FROM_PARENT,
+        window,
+        connection.setup().roots[screen].root,
+        0,
+        0,
+        1,
+        1,
+        0,
+        WindowClass::INPUT_ONLY,
+        COPY_FROM_PARENT,
+        &CreateWindowAux::new(),
+    )?;
+    connection.set_selection_owner(window, clipboard, CURRENT_TIME)?;
+    connection.sync()?;
+    let text = text.to_owned();
+    thread::spawn(move || {
+        // Until the display is gone, or something else was copied.
+        let _ = hand_out(&connection, (targets, utf8), &text);
+    });
+    Ok(())
+}
+
+fn hand_out(
+    connection: &RustConnection,
+    (targets, utf8): (u32, u32),
+    text: &str,
+) -> anyhow::Result<()> {
+    loop {
+        let asked = match connection.wait_for_event()? {
+            Event::SelectionRequest(asked) => asked,
+            Event::SelectionClear(_) => return Ok(()),
+            _ => continue,
+        };
+        let (to, place) = (asked.requestor, asked.property);
+        let given = [targets, utf8].contains(&asked.target);
+        if asked.target == targets {
+            let (mode, kind) = (PropMode::REPLACE, AtomEnum::ATOM);
+            connection.change_property32(mode, to, place, kind, &[utf8])?;
+        } else if given {
+            connection.change_property8(PropMode::REPLACE, to, place, utf8, text.as_bytes())?;
+        }
+        let answer = SelectionNotifyEvent {
+            response_type: SELECTION_NOTIFY_EVENT,
+            sequence: 0,
+            time: asked.time,
+            requestor: to,
+            selection: asked.selection,
+            target: asked.target,
+            property: if given { place } else { NONE },
+        };
+        connection.send_event(false, to, EventMask::NO_EVENT, answer)?;
+        connection.flush()?;
+    }
+}
