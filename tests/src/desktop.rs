@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
+use crate::clock::wait_for;
 use crate::paint_log::{self, Paint};
 use crate::process::{Process, program};
 
 /// Displays that tests use; the RFB port is 5900 more.
 const DISPLAYS: RangeInclusive<u16> = 70..=79;
-const START: Duration = Duration::from_secs(20);
+const START: Duration = Duration::from_secs(30);
 
 /// A running Xvnc.
 #[derive(Debug)]
@@ -172,5 +173,45 @@ impl Painter {
     /// When the log cannot be read.
     pub fn paints(&self) -> anyhow::Result<Vec<Paint>> {
         paint_log::read(&self.log)
+    }
+}
+
+/// A terminal in the upper left corner, whose lines go into a file.
+#[derive(Debug)]
+pub struct Terminal {
+    _process: Process,
+    lines: PathBuf,
+}
+
+impl Terminal {
+    /// Starts one on `desktop` and returns when it takes lines.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn start(folder: &Path, desktop: &Desktop) -> anyhow::Result<Self> {
+        let lines = folder.join("lines");
+        let mut command = Command::new("xterm");
+        command
+            .args(["-geometry", "60x20+0+0", "-e", "sh", "-c"])
+            .arg("exec cat > \"$LINES_FILE\"")
+            .env("LINES_FILE", &lines)
+            .env("DISPLAY", format!(":{}", desktop.display));
+        let mut process = Process::start("xterm", folder, &mut command)?;
+        process.wait_until("the terminal", START, || lines.exists())?;
+        Ok(Self {
+            _process: process,
+            lines,
+        })
+    }
+
+    /// Waits until somebody has typed `line`.
+    ///
+    /// # Errors
+    /// When nobody does.
+    pub fn wait_for(&mut self, line: &str) -> anyhow::Result<()> {
+        wait_for(line, START, || {
+            let text = std::fs::read_to_string(&self.lines)?;
+            Ok(text.lines().any(|typed| typed == line).then_some(()))
+        })
     }
 }

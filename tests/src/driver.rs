@@ -66,7 +66,7 @@ impl Driver {
         let _pixel_format: [u8; 16] = take(&mut stream)?;
         let _name = reason(&mut stream)?;
         let size = (u16::from_be_bytes([w0, w1]), u16::from_be_bytes([h0, h1]));
-        stream.write_all(&encodings())?;
+        stream.write_all(&encodings(&[RAW, DESKTOP_SIZE, EXTENDED_CLIPBOARD]))?;
         Ok(Self {
             stream,
             size,
@@ -84,6 +84,18 @@ impl Driver {
         self.listener = Some(std::thread::spawn(move || {
             std::io::copy(&mut stream, &mut std::io::sink()).unwrap_or(0)
         }));
+        Ok(())
+    }
+
+    /// Reads until the server has sent these bytes.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn wait_for_bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        let mut heard = Vec::new();
+        while !heard.ends_with(bytes) {
+            heard.extend(take::<1>(&mut self.stream)?);
+        }
         Ok(())
     }
 
@@ -202,6 +214,14 @@ impl Driver {
         self.send(&message)
     }
 
+    /// Takes back that it knows the extended clipboard: what the machine copies comes unasked then.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub fn take_classic_clipboard(&mut self) -> anyhow::Result<u64> {
+        self.send(&encodings(&[RAW, DESKTOP_SIZE]))
+    }
+
     /// Sends bytes as they are. Gives back when.
     ///
     /// # Errors
@@ -228,14 +248,15 @@ impl Drop for Driver {
     }
 }
 
-/// `SetEncodings`: raw pixels, and what a server must be told that it may do: take a new size, and
-/// use the extended clipboard.
-fn encodings() -> Vec<u8> {
-    let mut message = vec![2, 0, 0, 3];
-    for encoding in [0_u32, 0xffff_ff21, 0xc0a1_e5ce] {
-        message.extend(encoding.to_be_bytes());
-    }
-    message
+const RAW: u32 = 0;
+const DESKTOP_SIZE: u32 = 0xffff_ff21;
+const EXTENDED_CLIPBOARD: u32 = 0xc0a1_e5ce;
+
+/// `SetEncodings`: how pixels may come, and what else a server may do.
+fn encodings(these: &[u32]) -> Vec<u8> {
+    let count = u8::try_from(these.len()).unwrap_or(u8::MAX);
+    let numbers = these.iter().flat_map(|number| number.to_be_bytes());
+    [2, 0, 0, count].into_iter().chain(numbers).collect()
 }
 
 fn take<const N: usize>(stream: &mut TcpStream) -> anyhow::Result<[u8; N]> {

@@ -247,31 +247,36 @@ fn steps() -> Vec<Vec<u8>> {
 #[test]
 fn peer_a_server_that_stops_in_its_handshake_is_given_up() -> anyhow::Result<()> {
     // All at once: each takes ten seconds of waiting.
-    std::thread::scope(|scope| {
-        let stalls: Vec<_> = steps()
-            .into_iter()
-            .map(|said| {
-                scope.spawn(move || {
-                    let what = format!("silence after {} bytes", said.len());
-                    check_refused(&what, (4, "within 10 s"), move |peer| {
-                        peer.say(&said)?;
-                        peer.hush()
+    let stalls = || {
+        std::thread::scope(|scope| {
+            let stalls: Vec<_> = steps()
+                .into_iter()
+                .map(|said| {
+                    scope.spawn(move || {
+                        let what = format!("silence after {} bytes", said.len());
+                        check_refused(&what, (4, "within 10 s"), move |peer| {
+                            peer.say(&said)?;
+                            peer.hush()
+                        })
                     })
                 })
+                .collect();
+            stalls.into_iter().try_for_each(|stall| match stall.join() {
+                Ok(checked) => checked,
+                Err(panic) => std::panic::resume_unwind(panic),
             })
-            .collect();
-        stalls.into_iter().try_for_each(|stall| match stall.join() {
-            Ok(checked) => checked,
-            Err(panic) => std::panic::resume_unwind(panic),
         })
-    })?;
-    for said in steps() {
-        let what = format!("an end after {} bytes", said.len());
-        check_refused(&what, (4, "closed the connection"), move |peer| {
-            peer.say(&said)
-        })?;
-    }
-    Ok(())
+    };
+    beside_a_good_session(|| {
+        stalls()?;
+        for said in steps() {
+            let what = format!("an end after {} bytes", said.len());
+            check_refused(&what, (4, "closed the connection"), move |peer| {
+                peer.say(&said)
+            })?;
+        }
+        Ok(())
+    })
 }
 
 #[test]
@@ -316,27 +321,29 @@ fn peer_a_message_that_stops_or_breaks_is_a_gap_with_its_reason() -> anyhow::Res
             ),
         ]
     };
-    for (what, said) in messages() {
-        let what = format!("an end inside {what}");
-        check_gap(&what, ("disconnected", "inside a message"), move |peer| {
-            peer.say(&said)
-        })?;
-    }
-    std::thread::scope(|scope| {
-        let stalls: Vec<_> = messages()
-            .into_iter()
-            .map(|(what, said)| {
-                scope.spawn(move || {
-                    check_gap(what, ("stalled", ""), move |peer| {
-                        peer.say(&said)?;
-                        peer.hush()
+    beside_a_good_session(|| {
+        for (what, said) in messages() {
+            let what = format!("an end inside {what}");
+            check_gap(&what, ("disconnected", "inside a message"), move |peer| {
+                peer.say(&said)
+            })?;
+        }
+        std::thread::scope(|scope| {
+            let stalls: Vec<_> = messages()
+                .into_iter()
+                .map(|(what, said)| {
+                    scope.spawn(move || {
+                        check_gap(what, ("stalled", ""), move |peer| {
+                            peer.say(&said)?;
+                            peer.hush()
+                        })
                     })
                 })
+                .collect();
+            stalls.into_iter().try_for_each(|stall| match stall.join() {
+                Ok(checked) => checked,
+                Err(panic) => std::panic::resume_unwind(panic),
             })
-            .collect();
-        stalls.into_iter().try_for_each(|stall| match stall.join() {
-            Ok(checked) => checked,
-            Err(panic) => std::panic::resume_unwind(panic),
         })
     })
 }

@@ -2,7 +2,8 @@
 //! on a real desktop through the recording proxy.
 
 use anyhow::{Context as _, ensure};
-use pipeline_tests::desktop::{Desktop, Painter};
+use pipeline_tests::clipboard::copy;
+use pipeline_tests::desktop::{Desktop, Painter, Terminal};
 use pipeline_tests::driver::{Driver, keysym};
 use pipeline_tests::marks::Marks;
 use pipeline_tests::picture::Picture;
@@ -151,6 +152,45 @@ fn check_clipboard(recorded: &[Recorded]) -> anyhow::Result<()> {
     ensure!(long.data["bytes"] == LONG_BYTES, "{:?}", long.data["bytes"]);
     ensure!(long.data["sha256"].is_string() && long.data["text"].is_null());
     ensure!(short.data["text"] == PASTED, "{short:?}");
+    Ok(())
+}
+
+/// The machine reads what the driver types, and what it copies is recorded on its way out.
+#[test]
+fn peer_keys_reach_the_machine_and_its_clipboard_the_record() -> anyhow::Result<()> {
+    const LINE: &str = "echo through the proxy";
+    const COPIED: &str = "copied on the machine";
+    /// In the terminal.
+    const AT: (u16, u16) = (100, 100);
+    let home = Home::new()?;
+    let desktop = Desktop::start(home.path(), (640, 480))?;
+    let mut terminal = Terminal::start(home.path(), &desktop)?;
+    let policy = home.policy(KEEP)?;
+    let options = ["--policy", &policy, "--once", "--upstream", "shared"];
+    let proxy = Proxy::start(&home, &desktop.url(), &options)?;
+    let mut driver = Driver::connect(proxy.address, None)?;
+    driver.take_classic_clipboard()?;
+    driver.click(AT)?;
+    driver.text(LINE)?;
+    driver.tap(keysym::RETURN)?;
+    terminal.wait_for(LINE)?;
+    copy(&desktop, COPIED)?;
+    driver.wait_for_bytes(COPIED.as_bytes())?;
+    drop(driver);
+    ended(proxy)?;
+
+    let server = Server::start(&home)?;
+    let session = server.only_session()?;
+    let recorded = session.recorded(INPUT)?;
+    let run = of(&recorded, "text_run").next().context("no run")?;
+    ensure!(run.data["text"] == LINE, "{run:?}");
+    let copied = of(&recorded, "clipboard").next().context("no clipboard")?;
+    let expected = json!(["from-machine", COPIED]);
+    let found = json!([copied.data["direction"], copied.data["text"]]);
+    ensure!(found == expected, "{copied:?}");
+    let clicked = of(&recorded, "pointer").find(|event| event.data["action"] == "down");
+    let clicked = clicked.context("no click")?;
+    ensure!(clicked.data["at"] == json!([AT.0, AT.1]), "{clicked:?}");
     Ok(())
 }
 

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use pipeline_tests::certificate::{Authority, Days};
 use pipeline_tests::clock::wait_for;
-use pipeline_tests::desktop::Desktop;
+use pipeline_tests::desktop::{Desktop, free_display, obfuscated};
 use pipeline_tests::driver::Driver;
 use pipeline_tests::marks::Marks;
 use pipeline_tests::playhead::{Home, Proxy, Server};
@@ -40,6 +41,56 @@ fn peer_a_vnc_password_passes_end_to_end() -> anyhow::Result<()> {
     let ended = proxy.wait_for("ended", 2)?;
     ensure!(ended[1]["reason"] == "driver-left", "{ended:?}");
     proxy.close()
+}
+
+/// The proxy signs in to the machine, and the driver to the proxy, with the same password.
+#[test]
+fn peer_an_encrypted_machine_is_driven_through_plain_vnc() -> anyhow::Result<()> {
+    let home = Home::new()?;
+    let own = home.path().join("own");
+    std::fs::write(&own, "right\n")?;
+    let passwords = home.path().join("passwd");
+    std::fs::write(&passwords, obfuscated("right")?)?;
+    let authority = Authority::new(home.path())?;
+    let certificate = authority.issue("good", "IP:127.0.0.1", Days::Valid)?;
+    let (cert, key) = certificate.files();
+    let (own, passwords) = (own.to_string_lossy(), passwords.to_string_lossy());
+    let options = [
+        ["-SecurityTypes", "X509Vnc"],
+        ["-PasswordFile", &passwords],
+        ["-X509Cert", &cert],
+        ["-X509Key", &key],
+    ];
+    let (display, size) = (free_display()?, (320, 240));
+    let desktop = Desktop::start_with(home.path(), display, size, &options.concat())?;
+    let pin = certificate.pin()?;
+    let options = ["--tls-pin", &pin, "--password-file", &own];
+    let mut proxy = Proxy::start(&home, &desktop.url(), &options)?;
+
+    let refused = Driver::connect(proxy.address, Some("wrong"));
+    ensure!(refused.is_err(), "any password is taken");
+    let ended = proxy.wait_for("ended", 1)?;
+    ensure!(ended[0]["reason"] == "driver-refused", "{ended:?}");
+
+    let mut driver = Driver::connect(proxy.address, Some("right"))?;
+    ensure!(driver.size == size, "{:?}", driver.size);
+    driver.ignore_pictures()?;
+    driver.key(0x61, true)?;
+    drop(driver);
+    let ended = proxy.wait_for("ended", 2)?;
+    ensure!(ended[1]["reason"] == "driver-left", "{ended:?}");
+    let id = ended[1]["session"]
+        .as_str()
+        .context("no session")?
+        .to_owned();
+    proxy.close()?;
+
+    let playhead = Server::start(&home)?;
+    let session = playhead.session(&id);
+    ensure!(session.gaps()?.is_empty(), "{:?}", session.gaps()?);
+    let recorded = session.recorded("key")?;
+    ensure!(recorded.len() == 2, "a key down and up: {recorded:?}");
+    Ok(())
 }
 
 #[test]

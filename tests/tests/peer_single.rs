@@ -11,11 +11,10 @@ use anyhow::{Context as _, ensure};
 use capture::{Framebuffer, Size, source::SourceEvent};
 use capture_vnc::{Config, Session};
 use pipeline_tests::clock::{pass_until_utc_ms, utc_ms, wait_for};
-use pipeline_tests::desktop::{Desktop, free_display};
+use pipeline_tests::desktop::{Desktop, Terminal, free_display};
 use pipeline_tests::driver::{Driver, keysym};
 use pipeline_tests::picture::Picture;
 use pipeline_tests::playhead::{Home, Proxy, Recorded, Server};
-use pipeline_tests::process::Process;
 use rustix::process::Signal;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -170,43 +169,6 @@ fn peer_a_pointer_that_moves_hides_no_stall() -> anyhow::Result<()> {
 fn start(folder: &Path, options: &[&str]) -> anyhow::Result<Desktop> {
     let options = [&["-SecurityTypes", "None"], options].concat();
     Desktop::start_with(folder, free_display()?, SIZE, &options)
-}
-
-/// A terminal whose lines go into a file.
-struct Terminal {
-    _process: Process,
-    lines: std::path::PathBuf,
-}
-
-impl Terminal {
-    fn start(folder: &Path, desktop: &Desktop) -> anyhow::Result<Self> {
-        let lines = folder.join("lines");
-        let mut command = Command::new("xterm");
-        command
-            .args([
-                "-geometry",
-                "60x20+0+0",
-                "-e",
-                "sh",
-                "-c",
-                "exec cat > \"$LINES_FILE\"",
-            ])
-            .env("LINES_FILE", &lines)
-            .env("DISPLAY", format!(":{}", desktop.display));
-        let mut process = Process::start("xterm", folder, &mut command)?;
-        process.wait_until("the terminal", PATIENCE, || lines.exists())?;
-        Ok(Self {
-            _process: process,
-            lines,
-        })
-    }
-
-    fn wait_for(&mut self, line: &str) -> anyhow::Result<()> {
-        wait_for(line, PATIENCE, || {
-            let text = std::fs::read_to_string(&self.lines)?;
-            Ok(text.lines().any(|typed| typed == line).then_some(()))
-        })
-    }
 }
 
 /// A client that only looks, and draws the pointer by itself.

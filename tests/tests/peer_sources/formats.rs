@@ -77,6 +77,8 @@ fn peer_x11vnc_each_encoding_alone_is_exact() {
     check(&mut X11::x11vnc(68, "24", &[]), each_alone());
 }
 
+/// In its own format only: QEMU keeps the maximum of a colour in eight bits, takes ten bits a colour
+/// for eight, and then writes Tight's pixels in three bytes where its client must expect four.
 #[test]
 fn peer_qemu_each_encoding_alone_is_exact() {
     check(&mut Qemu::start(69), each_alone());
@@ -112,7 +114,7 @@ fn peer_xvnc_own_16_bits_are_taken_as_they_are() {
     check(&mut xvnc(67, "16"), own_format());
 }
 
-/// A server of 8 bits sends its palette, and says when it changes.
+/// A server of 8 bits sends its palette, and says when it changes. Xvnc has no screen of that depth.
 #[test]
 fn peer_x11vnc_own_palette_is_taken_as_it_is() {
     check(&mut X11::x11vnc(68, "8", &[]), own_format());

@@ -23,4 +23,5 @@ mod machine;
 mod machines;
 mod recorder;
 mod screenshot;
+mod sign_in;
 mod table;

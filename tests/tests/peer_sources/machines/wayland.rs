@@ -10,7 +10,7 @@ use std::{
 use capture::{Point, Size};
 use capture_vnc::Config;
 use image::{Rgb, RgbImage};
-use pipeline_tests::process::Process;
+use pipeline_tests::{certificate::Certificate, process::Process};
 use tempfile::TempDir;
 
 use super::VncLink;
@@ -30,24 +30,44 @@ pub(crate) struct Wayland {
 
 impl Wayland {
     pub(crate) fn start(port: u16) -> Self {
-        Self::start_with(port, &[])
+        Self::start_with(port, &[], |_| String::new())
     }
 
     /// One that paints its pointer, which wayvnc does when asked.
     /// Its screen is of one colour, written as in HTML.
     pub(crate) fn with_pointer(port: u16, colour: &str) -> Self {
-        let machine = Self::start_with(port, &["--render-cursor"]);
+        let machine = Self::start_with(port, &["--render-cursor"], |_| String::new());
         machine.show(colour);
         machine
     }
 
-    fn start_with(port: u16, options: &[&str]) -> Self {
+    /// One that lets nobody in but `user`, and shows this certificate.
+    pub(crate) fn secured(
+        port: u16,
+        (user, password): (&str, &str),
+        certificate: &Certificate,
+    ) -> Self {
+        Self::start_with(port, &[], |folder| {
+            let (cert, key) = certificate.files();
+            let [cert, key] = [(cert, "cert.pem"), (key, "key.pem")].map(|(from, name)| {
+                let to = folder.join(name);
+                std::fs::copy(from, &to).unwrap();
+                own(&to);
+                to.to_string_lossy().into_owned()
+            });
+            format!(
+                "enable_auth=true\nusername={user}\npassword={password}\n\
+                 certificate_file={cert}\nprivate_key_file={key}\n"
+            )
+        })
+    }
+
+    fn start_with(port: u16, options: &[&str], settings: impl FnOnce(&Path) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(folder.path(), private).unwrap();
-        if rustix::process::getuid().is_root() {
-            chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-        }
+        own(folder.path());
+        let server_settings = settings(folder.path());
         let size = Size::new(801, 601);
         let settings = folder.path().join("config");
         let output = format!("output HEADLESS-1 resolution {size}\n", size = sides(size));
@@ -63,6 +83,11 @@ impl Wayland {
         let up = || socket(folder.path()).is_some() && folder.path().join("wayland-1").exists();
         compositor.wait_until("sway", START, up).unwrap();
         let mut command = inside(folder.path(), "wayvnc");
+        if !server_settings.is_empty() {
+            let file = folder.path().join("wayvnc");
+            std::fs::write(&file, server_settings).unwrap();
+            command.arg("-C").arg(file);
+        }
         command.args(options).args(["127.0.0.1", &port.to_string()]);
         let mut server = start("wayvnc", &folder, &mut command);
         let answers = || VncLink::answers(port);
@@ -88,6 +113,13 @@ impl Wayland {
             .output()
             .unwrap();
         assert!(done.status.success(), "{words:?}: {done:?}");
+    }
+}
+
+/// Gives `path` to the desktop's user.
+fn own(path: &Path) {
+    if rustix::process::getuid().is_root() {
+        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     }
 }
 
