@@ -62,7 +62,7 @@ impl Places {
     pub(crate) async fn open(options: &cli::Places) -> Result<Self, Failure> {
         let refused = |error: anyhow::Error| Kind::Store.because(error);
         let store = store::open_store(&options.store).map_err(|error| refused(error.into()))?;
-        timeout(PROBE_PATIENCE, store.probe())
+        timeout(PROBE_PATIENCE, store::probe(&*store))
             .await
             .map_err(|_| refused(anyhow!("store {} does not answer", store.url())))?
             .map_err(|error| refused(error.into()))?;

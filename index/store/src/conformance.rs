@@ -1,56 +1,22 @@
-//! Does a store keep its promises? The probe that runs at start, and the suite that every back
-//! end's tests run.
+//! Does a back end keep every promise of [`Store`]? The suite that each one's tests run.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
+use capture::WallTime;
+use tokio::task::JoinSet;
 
-use crate::{Listed, Store, StoreError};
+use crate::{Listed, Retention, Store, StoreError};
 
-/// Writes, reads and deletes `key`, and checks that write-once and range reads are honoured.
-///
-/// # Errors
-/// [`StoreError::Unfit`] naming the broken promise, or what the store itself answered.
-pub async fn probe(store: &dyn Store, key: &str) -> Result<(), StoreError> {
-    let tried = try_out(store, key).await;
-    let deleted = store.delete(key).await;
-    tried?;
-    deleted
-}
-
-async fn try_out(store: &dyn Store, key: &str) -> Result<(), StoreError> {
-    let unfit = |reason: &str| StoreError::Unfit {
-        url: store.url().to_owned(),
-        reason: reason.to_owned(),
-    };
-    store.put_once(key, Bytes::from_static(b"playhead")).await?;
-    if store.get_range(key, 4..6).await? != "he" {
-        return Err(unfit("a range read gave other bytes"));
-    }
-    match store.put_once(key, Bytes::from_static(b"other")).await {
-        Err(StoreError::Exists { .. }) => {}
-        Ok(()) => return Err(unfit("it let an object be replaced")),
-        Err(error) => return Err(error),
-    }
-    if store.get(key).await? != "playhead" {
-        return Err(unfit("an object did not keep its bytes"));
-    }
-    Ok(())
-}
+/// Writers of one key at once.
+const RACERS: u8 = 16;
 
 /// Every promise of [`Store`], tried on an empty store.
 ///
 /// # Errors
 /// [`StoreError::Unfit`] naming the first broken promise.
-pub async fn suite(store: &dyn Store) -> Result<(), StoreError> {
-    let hold = |kept: bool, promise: &str| {
-        if kept {
-            Ok(())
-        } else {
-            Err(StoreError::Unfit {
-                url: store.url().to_owned(),
-                reason: format!("broken promise: {promise}"),
-            })
-        }
-    };
+pub async fn suite(store: Arc<dyn Store>) -> Result<(), StoreError> {
+    let hold = |kept, promise| promised(&*store, kept, promise);
     let body = Bytes::from_static(b"0123456789");
     let other = Bytes::from_static(b"other");
 
@@ -137,5 +103,108 @@ pub async fn suite(store: &dyn Store) -> Result<(), StoreError> {
     hold(
         store.delete("a/b.txt").await.is_ok(),
         "deleting twice is harmless",
-    )
+    )?;
+    store.put_once("a/b.txt", other.clone()).await?;
+    hold(
+        store.get("a/b.txt").await? == other,
+        "a key is free again after its deletion",
+    )?;
+    for _ in 0..2 {
+        store.delete_version("a/b.txt").await?;
+    }
+    hold(
+        store.head("a/b.txt").await?.is_none() && store.head("a/b/c").await?.is_some(),
+        "all versions go, of that object alone",
+    )?;
+    race(store).await
+}
+
+/// Of many writers of one key one wins, and its bytes stay.
+async fn race(store: Arc<dyn Store>) -> Result<(), StoreError> {
+    let mut writers = JoinSet::new();
+    for n in 0..RACERS {
+        let store = Arc::clone(&store);
+        let body = Bytes::from(vec![n; 10_000]);
+        writers.spawn(async move { (n, store.put_once("race/x", body).await) });
+    }
+    let mut winners = Vec::new();
+    for (n, done) in writers.join_all().await {
+        match done {
+            Ok(()) => winners.push(n),
+            Err(StoreError::Exists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let stored = store.get("race/x").await?;
+    let kept = matches!(winners[..], [winner] if stored == vec![winner; 10_000]);
+    promised(&*store, kept, "one writer of a key wins")
+}
+
+/// Every promise of [`Store`] about what may not be deleted, tried on an empty store that keeps
+/// them; `now` is the time there, within a minute. Leaves an object locked for ten.
+///
+/// # Errors
+/// [`StoreError::Unfit`] naming the first broken promise.
+pub async fn lock_suite(store: &dyn Store, now: WallTime) -> Result<(), StoreError> {
+    let hold = |kept, promise| promised(store, kept, promise);
+    let locked = |result| matches!(result, Err(StoreError::Locked { .. }));
+    let body = Bytes::from_static(b"evidence");
+
+    let absent = store.set_hold("lock/none", true).await;
+    hold(
+        matches!(absent, Err(StoreError::NotFound { .. })),
+        "an absent object is not held",
+    )?;
+    store.put_once("lock/held", body.clone()).await?;
+    store.set_hold("lock/held", true).await?;
+    hold(
+        locked(store.delete_version("lock/held").await),
+        "a held object is not deleted",
+    )?;
+    hold(store.get("lock/held").await? == body, "it is still read")?;
+    store.set_hold("lock/held", false).await?;
+    store.delete_version("lock/held").await?;
+    hold(
+        store.head("lock/held").await?.is_none(),
+        "without its hold it is deleted",
+    )?;
+
+    let after = |minutes: i64| now.plus_ms(minutes * 60_000);
+    let key = "lock/retained";
+    store.put_once(key, body.clone()).await?;
+    store
+        .set_retention(key, after(9), Retention::Governance)
+        .await?;
+    hold(
+        locked(store.delete_version(key).await),
+        "a retained object is not deleted",
+    )?;
+    store
+        .set_retention(key, after(10), Retention::Compliance)
+        .await?;
+    hold(
+        locked(
+            store
+                .set_retention(key, after(8), Retention::Compliance)
+                .await,
+        ),
+        "retention does not shrink",
+    )?;
+    store.set_hold(key, true).await?;
+    store.set_hold(key, false).await?;
+    hold(
+        locked(store.delete_version(key).await),
+        "retention outlives a hold",
+    )?;
+    hold(store.get(key).await? == body, "what is retained is read")
+}
+
+fn promised(store: &dyn Store, kept: bool, promise: &str) -> Result<(), StoreError> {
+    if kept {
+        return Ok(());
+    }
+    Err(StoreError::Unfit {
+        url: store.url().to_owned(),
+        reason: format!("broken promise: {promise}"),
+    })
 }

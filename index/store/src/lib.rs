@@ -1,17 +1,24 @@
 //! Where do a recording's objects live? One trait over every kind of store (store.md, "Object
 //! store"); whoever implements it passes [`conformance`].
 
-use std::{ops::Range, path::PathBuf, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use capture::WallTime;
 use segment::Sha256;
 
 pub mod conformance;
+mod error;
 mod file;
 mod key;
+mod probe;
+mod s3;
 
+pub use error::StoreError;
 pub use file::FileStore;
+pub use probe::{probe, probe_lock};
+pub use s3::S3Store;
 
 /// No object is larger: a segment ends at 8 MiB and a sample, and the longest end record stays
 /// far below. Bounds what one read can bring into memory.
@@ -61,21 +68,48 @@ pub trait Store: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Listed>, StoreError>;
 
-    /// Removes the object; success when there is none.
+    /// Takes the object out of sight; success when there is none. A store that keeps versions
+    /// keeps the bytes: only [`delete_version`](Self::delete_version) ends them.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// When the store refuses; [`StoreError::Locked`] where it keeps no versions.
     async fn delete(&self, key: &str) -> Result<(), StoreError>;
+
+    /// Removes every version of the object and every mark of a deletion, and looks that each is
+    /// gone; success when there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] while a hold or a retention period keeps one of them.
+    async fn delete_version(&self, key: &str) -> Result<(), StoreError>;
+
+    /// Keeps the object until `until`. A period only grows, and `Compliance` stays.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`]; [`StoreError::Locked`] when it would shorten a period.
+    async fn set_retention(
+        &self,
+        key: &str,
+        until: WallTime,
+        mode: Retention,
+    ) -> Result<(), StoreError>;
+
+    /// Keeps the object, whatever its retention, until the hold is taken off.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], or when the store cannot hold objects.
+    async fn set_hold(&self, key: &str, on: bool) -> Result<(), StoreError>;
 
     /// The URL the store was opened with, without secrets.
     fn url(&self) -> &str;
+}
 
-    /// Tries what recording relies on: writing, exact range reads, and that a second write with
-    /// other bytes is refused. Leaves nothing behind.
-    ///
-    /// # Errors
-    /// [`StoreError::Unfit`] when the store says yes and does otherwise.
-    async fn probe(&self) -> Result<(), StoreError>;
+/// Who may end a retention period early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retention {
+    /// Whoever has the right to bypass it. Playhead never does.
+    Governance,
+    /// Nobody.
+    Compliance,
 }
 
 /// What a store knows of an object without reading it.
@@ -83,7 +117,7 @@ pub trait Store: Send + Sync {
 pub struct Head {
     /// Its size.
     pub bytes: u64,
-    /// Its digest, where the store keeps one.
+    /// The digest of its bytes, where the store itself has computed it.
     pub sha256: Option<Sha256>,
 }
 
@@ -96,104 +130,31 @@ pub struct Listed {
     pub bytes: u64,
 }
 
-/// Why a store did not do as asked.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The store's URL cannot be used.
-    #[error("store {url:?}: {reason}")]
-    Url {
-        /// As given.
-        url: String,
-        /// What is wrong and what to write instead.
-        reason: String,
-    },
-    /// Not a key.
-    #[error("object key {key:?}: {reason}")]
-    Key {
-        /// As given, shortened.
-        key: String,
-        /// Which rule it breaks.
-        reason: &'static str,
-    },
-    /// The key is taken by other bytes.
-    #[error("object {key} exists with other content; objects are never replaced")]
-    Exists {
-        /// The key.
-        key: String,
-    },
-    /// There is no such object.
-    #[error("object {key} is not in the store")]
-    NotFound {
-        /// The key.
-        key: String,
-    },
-    /// The object ends before the range does.
-    #[error("object {key} has {bytes} bytes, so {start}..{end} cannot be read")]
-    Range {
-        /// The key.
-        key: String,
-        /// The object's size.
-        bytes: u64,
-        /// The range's first byte.
-        start: u64,
-        /// The byte after its last.
-        end: u64,
-    },
-    /// The object is larger than any recording's.
-    #[error("object {key} has {bytes} bytes; at most {MAX_OBJECT_BYTES} are read")]
-    TooLarge {
-        /// The key.
-        key: String,
-        /// Its size.
-        bytes: u64,
-    },
-    /// The store answered, but not with what it promised.
-    #[error("store {url} cannot be used: {reason}")]
-    Unfit {
-        /// The store.
-        url: String,
-        /// The promise it broke.
-        reason: String,
-    },
-    /// The file system refused.
-    #[error("cannot {doing} {}; {}", path.display(), advice(source))]
-    Io {
-        /// What was tried, such as `write`.
-        doing: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// The task that did the work was cancelled: the process is shutting down.
-    #[error("store work was cancelled")]
-    Cancelled,
-}
-
-/// What an operator can do about `error`.
-fn advice(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind as Kind;
-    match error.kind() {
-        Kind::PermissionDenied => "let this user write there or choose another store",
-        Kind::ReadOnlyFilesystem => "mount it for writing or choose another store",
-        Kind::StorageFull | Kind::QuotaExceeded => "free some space or choose another store",
-        Kind::NotADirectory | Kind::NotFound => "check the folder's path",
-        _ => "check the disk",
-    }
-}
-
-/// The store that `url` names: `file:///absolute/folder`, made when it is missing.
+/// The store that `url` names: `file:///absolute/folder`, made when it is missing, or
+/// `s3://bucket/prefix?endpoint=…&region=…&path_style=true` with credentials from the standard
+/// variables `AWS_…`.
 ///
 /// # Errors
 /// [`StoreError::Url`] for anything else, [`StoreError::Io`] when the folder cannot be made.
 pub fn open_store(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+    open_store_with(url, |name| std::env::var(name).ok())
+}
+
+/// [`open_store`] in the environment that `variable` reads.
+///
+/// # Errors
+/// As [`open_store`].
+pub fn open_store_with(
+    url: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Arc<dyn Store>, StoreError> {
     let refuse = |reason: String| StoreError::Url {
-        url: url.to_owned(),
+        url: without_secrets(url),
         reason,
     };
     let parsed = url::Url::parse(url).map_err(|error| {
         refuse(format!(
-            "{error}; write it like file:///var/lib/playhead/store"
+            "{error}; write it like file:///var/lib/playhead/store or s3://bucket/prefix"
         ))
     })?;
     match parsed.scheme() {
@@ -203,11 +164,23 @@ pub fn open_store(url: &str) -> Result<Arc<dyn Store>, StoreError> {
             })?;
             Ok(Arc::new(FileStore::open(root)?))
         }
-        "s3" => Err(refuse(
-            "this build has no S3 back end yet; use file:///absolute/folder".into(),
-        )),
+        "s3" => {
+            let store = S3Store::open(&parsed, variable).map_err(refuse)?;
+            Ok(Arc::new(store))
+        }
         scheme => Err(refuse(format!(
-            "{scheme:?} is no kind of store; use file:///…"
+            "{scheme:?} is no kind of store; use file:///… or s3://…"
         ))),
+    }
+}
+
+/// `url` without the parts in which someone may have put a password: the user before the host,
+/// and the parameters.
+fn without_secrets(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let url = &url[..end];
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme < at => format!("{}…{}", &url[..scheme + 3], &url[at..]),
+        _ => url.to_owned(),
     }
 }

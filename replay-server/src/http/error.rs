@@ -97,7 +97,7 @@ impl From<store::StoreError> for ApiError {
 pub(crate) fn unstored(error: &store::StoreError) -> ApiError {
     use store::StoreError as Error;
     match error {
-        Error::NotFound { .. } | Error::Range { .. } => damaged(error),
+        Error::NotFound { .. } | Error::Range { .. } | Error::Damaged { .. } => damaged(error),
         other => ApiError::internal(other),
     }
 }

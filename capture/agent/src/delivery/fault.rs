@@ -46,6 +46,7 @@ impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
             StoreError::Exists { .. } => FaultKind::Taken,
+            StoreError::Damaged { .. } => FaultKind::ReadBack,
             _ => FaultKind::Store,
         };
         Self {

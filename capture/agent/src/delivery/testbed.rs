@@ -25,7 +25,7 @@ use segment::{
     manifest::FORMAT,
     record::{Close, GapRecord, Open},
 };
-use store::{Head, Listed, Store, StoreError};
+use store::{Head, Listed, Retention, Store, StoreError};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
@@ -92,6 +92,13 @@ impl TestStore {
         let objects = self.objects.lock().unwrap();
         objects.get(key).cloned().ok_or(StoreError::NotFound {
             key: key.to_owned(),
+        })
+    }
+
+    fn unlockable(&self) -> Result<(), StoreError> {
+        Err(StoreError::Unfit {
+            url: self.url().to_owned(),
+            reason: "it locks nothing".to_owned(),
         })
     }
 }
@@ -182,12 +189,20 @@ impl Store for TestStore {
         Ok(())
     }
 
-    fn url(&self) -> &'static str {
-        "test://store"
+    async fn delete_version(&self, key: &str) -> Result<(), StoreError> {
+        self.delete(key).await
     }
 
-    async fn probe(&self) -> Result<(), StoreError> {
-        Ok(())
+    async fn set_retention(&self, _: &str, _: WallTime, _: Retention) -> Result<(), StoreError> {
+        self.unlockable()
+    }
+
+    async fn set_hold(&self, _: &str, _: bool) -> Result<(), StoreError> {
+        self.unlockable()
+    }
+
+    fn url(&self) -> &'static str {
+        "test://store"
     }
 }
 

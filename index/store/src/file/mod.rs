@@ -3,6 +3,9 @@
 //! An object is written to `.tmp`, synced, and given its name by a hard link, which fails when
 //! the name is taken: so an object appears whole, durable and once, or not at all.
 
+mod lock;
+mod walk;
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Seek, SeekFrom, Write},
@@ -14,9 +17,11 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use capture::WallTime;
 use tokio::sync::Semaphore;
 
-use crate::{Head, Listed, MAX_LIST, MAX_OBJECT_BYTES, Store, StoreError, conformance, key};
+use self::walk::Walk;
+use crate::{Head, Listed, MAX_LIST, MAX_OBJECT_BYTES, Retention, Store, StoreError, key};
 
 /// Where objects are written before they get their name. No key begins with a dot.
 const TEMPORARY: &str = ".tmp";
@@ -138,23 +143,34 @@ impl Store for FileStore {
 
     async fn delete(&self, key: &str) -> Result<(), StoreError> {
         key::check(key)?;
-        let path = self.shared.root.join(key);
-        self.blocking(move |_| match fs::remove_file(&path) {
-            Ok(()) => sync_folder(&path),
-            Err(error) if is_absent(&error) => Ok(()),
-            Err(error) => Err(at("delete", &path)(error)),
-        })
-        .await
+        let key = key.to_owned();
+        self.blocking(move |shared| shared.delete(&key)).await
+    }
+
+    async fn delete_version(&self, key: &str) -> Result<(), StoreError> {
+        self.delete(key).await
+    }
+
+    async fn set_retention(
+        &self,
+        key: &str,
+        until: WallTime,
+        mode: Retention,
+    ) -> Result<(), StoreError> {
+        key::check(key)?;
+        let key = key.to_owned();
+        self.blocking(move |shared| shared.set_retention(&key, until, mode))
+            .await
+    }
+
+    async fn set_hold(&self, key: &str, on: bool) -> Result<(), StoreError> {
+        key::check(key)?;
+        let key = key.to_owned();
+        self.blocking(move |shared| shared.set_hold(&key, on)).await
     }
 
     fn url(&self) -> &str {
         &self.shared.url
-    }
-
-    async fn probe(&self) -> Result<(), StoreError> {
-        let n = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        let key = format!("probe/{}-{n}", std::process::id());
-        conformance::probe(self, &key).await
     }
 }
 
@@ -251,64 +267,6 @@ impl Shared {
             .and_then(|_| file.read_exact(&mut read))
             .map_err(at("read", &path))?;
         Ok(read.into())
-    }
-}
-
-/// A walk over the files in the byte order of their keys.
-struct Walk<'a> {
-    prefix: &'a str,
-    after: &'a str,
-    limit: usize,
-    found: Vec<Listed>,
-}
-
-impl Walk<'_> {
-    /// Lists the files below `folder`, whose keys begin with `stem`.
-    fn folder(&mut self, folder: &Path, stem: &str) -> Result<(), StoreError> {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if is_absent(&error) => return Ok(()),
-            Err(error) => return Err(at("list", folder)(error)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(at("list", folder))?;
-            let kind = entry.file_type().map_err(at("list", folder))?;
-            // What is no key was not put here by a store.
-            let Ok(name) = entry.file_name().into_string() else {
-                continue;
-            };
-            if name.starts_with('.') {
-                continue;
-            }
-            // The slash makes a folder sort where its keys do: `a.b` comes before `a/b`.
-            let slash = if kind.is_dir() { "/" } else { "" };
-            names.push(format!("{stem}{name}{slash}"));
-        }
-        names.sort_unstable();
-        for name in names {
-            if self.found.len() >= self.limit {
-                break;
-            }
-            let path = folder.join(name[stem.len()..].trim_end_matches('/'));
-            if name.ends_with('/') {
-                let may_hold = name.starts_with(self.prefix) || self.prefix.starts_with(&name);
-                let is_past = self.after < name.as_str() || self.after.starts_with(&name);
-                if may_hold && is_past {
-                    self.folder(&path, &name)?;
-                }
-            } else if name.starts_with(self.prefix) && self.after < name.as_str() {
-                match fs::metadata(&path) {
-                    Ok(found) => self.found.push(Listed {
-                        key: name,
-                        bytes: found.len(),
-                    }),
-                    Err(error) if is_absent(&error) => {}
-                    Err(error) => return Err(at("look at", &path)(error)),
-                }
-            }
-        }
-        Ok(())
     }
 }
 
