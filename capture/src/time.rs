@@ -6,11 +6,13 @@
 
 mod anchor;
 mod map;
+mod span;
 mod stamp;
 mod wall;
 
 pub use anchor::{Anchor, AnchorKeeper};
 pub use map::{ClockMap, ClockMapError};
+pub use span::{ParseSpanError, parse_span};
 pub use stamp::Stamper;
 pub use wall::{ParseWallTimeError, WallTime};
 

@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod commit;
 pub mod density;
 pub mod import;
+pub mod interrupt;
 pub mod link;
 pub mod locate;
 pub mod log;

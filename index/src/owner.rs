@@ -1,11 +1,12 @@
 //! Does this catalogue belong to this store? A marker object names the store, and the catalogue
 //! keeps that name, so that neither is ever cleaned up by the other's rules.
 
+use capture::WallTime;
 use serde::{Deserialize, Serialize};
 use store::{Store, StoreError};
 use uuid::Uuid;
 
-use crate::catalog::{Catalog, CatalogError};
+use crate::catalog::{Catalog, CatalogError, SessionQuery};
 
 /// Where the marker lies.
 pub const OWNER_KEY: &str = "v1/owner.json";
@@ -28,6 +29,16 @@ pub enum ClaimError {
          the file away and run `playhead index rebuild`"
     )]
     Foreign {
+        /// The catalogue's URL.
+        catalog: String,
+        /// The store's URL.
+        store: String,
+    },
+    /// The store has no marker, or the catalogue names none: nothing ties them.
+    #[error(
+        "nothing says that catalogue {catalog} belongs to store {store}; start `playhead serve`"
+    )]
+    Unclaimed {
         /// The catalogue's URL.
         catalog: String,
         /// The store's URL.
@@ -84,6 +95,44 @@ pub async fn claim(
     }
 }
 
+/// Whether store and catalogue belong together. Writes nothing.
+///
+/// # Errors
+/// [`ClaimError::Foreign`] when they do not, [`ClaimError::Unclaimed`] when nothing says so yet.
+pub async fn check(store: &dyn Store, catalog: &dyn Catalog) -> Result<(), ClaimError> {
+    let (store_url, catalog_url) = (store.url().to_owned(), catalog.url().to_owned());
+    let marker = match read(store).await {
+        Err(ClaimError::Store(StoreError::NotFound { .. })) => None,
+        read => Some(read?),
+    };
+    match (marker, catalog.store_id().await?) {
+        (Some(marker), Some(bound)) if marker == bound => Ok(()),
+        (_, Some(_)) => Err(ClaimError::Foreign {
+            catalog: catalog_url,
+            store: store_url,
+        }),
+        (_, None) => Err(ClaimError::Unclaimed {
+            catalog: catalog_url,
+            store: store_url,
+        }),
+    }
+}
+
+/// Whether the catalogue knows no session though the store holds some: it was lost, or is new.
+/// Whoever cleans up must not take it for the truth.
+///
+/// # Errors
+/// When store or catalogue cannot be asked.
+pub async fn is_lost(store: &dyn Store, catalog: &dyn Catalog) -> Result<bool, ClaimError> {
+    let query = SessionQuery {
+        limit: 1,
+        ..SessionQuery::default()
+    };
+    let known = catalog.sessions(&query, WallTime::from_unix_ms(0)).await?;
+    // Sessions lie below their day, whose year begins so for some time to come.
+    Ok(known.sessions.is_empty() && !store.list("v1/2", None, 1).await?.is_empty())
+}
+
 async fn read(store: &dyn Store) -> Result<String, ClaimError> {
     let marker = store.get(OWNER_KEY).await?;
     let owner: Option<Owner> = serde_json::from_slice(&marker).ok();
@@ -117,6 +166,12 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(first, again);
+        check(a.as_ref(), catalog.as_ref()).await.unwrap();
+        let other = check(b.as_ref(), catalog.as_ref()).await;
+        assert!(matches!(other, Err(ClaimError::Foreign { .. })));
+        let fresh = open_catalog(&at("sqlite", "d.db")).unwrap();
+        let unbound = check(a.as_ref(), fresh.as_ref()).await;
+        assert!(matches!(unbound, Err(ClaimError::Unclaimed { .. })));
         let foreign = claim(b.as_ref(), catalog.as_ref(), Uuid::from_u128(3)).await;
         assert!(matches!(foreign, Err(ClaimError::Foreign { .. })));
     }

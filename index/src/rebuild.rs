@@ -10,7 +10,7 @@ use crate::{
     catalog::{Catalog, CatalogError, LogObject, Stored},
     locate::{Listing, keys_of},
     log,
-    scan::{self, ScanError, Unreadable, with_causes},
+    scan::{self, Scan, ScanError, Unreadable, with_causes},
 };
 
 /// How far a rebuild is.
@@ -120,22 +120,34 @@ async fn put_session(
             return Ok(Vec::new());
         }
     };
+    report.sessions += 1;
+    report.objects += put_missing(catalog, &scan, &mut report.unreadable).await?;
+    report.unreadable.extend(scan.unreadable);
+    Ok(scan.logs.into_iter().map(|log| log.key).collect())
+}
+
+/// Notes what `scan` found and the catalogue lacks. Gives how many segments and idle records it
+/// has of these now; what contradicts it is `refused`.
+pub(crate) async fn put_missing(
+    catalog: &dyn Catalog,
+    scan: &Scan,
+    refused: &mut Vec<Unreadable>,
+) -> Result<u64, CatalogError> {
     catalog.put_head(&scan.head, scan.head_stored).await?;
+    let mut objects = 0;
     for object in &scan.objects {
         let put = catalog.put_object(object).await;
-        report.objects += u64::from(put.is_ok());
-        taken(put, &object.entry.key, report)?;
+        objects += u64::from(put.is_ok());
+        taken(put, &object.entry.key, refused)?;
     }
     for &(n, at) in &scan.interrupted {
         catalog.put_interrupted(scan.head.id, n, at).await?;
     }
     if let Some((end, stored)) = &scan.end {
         let put = catalog.put_end(end, *stored).await;
-        taken(put, &keys.end(), report)?;
+        taken(put, &scan.keys.end(), refused)?;
     }
-    report.sessions += 1;
-    report.unreadable.extend(scan.unreadable);
-    Ok(scan.logs.into_iter().map(|log| log.key).collect())
+    Ok(objects)
 }
 
 async fn put_log(
@@ -165,11 +177,11 @@ async fn put_log(
 fn taken(
     put: Result<(), CatalogError>,
     key: &str,
-    report: &mut RebuildReport,
+    refused: &mut Vec<Unreadable>,
 ) -> Result<(), CatalogError> {
     match put {
         Err(error @ (CatalogError::Conflict { .. } | CatalogError::UnknownSession { .. })) => {
-            report.unreadable.push(Unreadable {
+            refused.push(Unreadable {
                 key: key.to_owned(),
                 problem: error.to_string(),
             });

@@ -157,7 +157,7 @@ pub(crate) struct Record {
           value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(crate) fps_max: u32,
     /// Stop after this long, such as 90s
-    #[arg(long, env = "PLAYHEAD_DURATION", value_name = "SPAN", value_parser = duration::parse)]
+    #[arg(long, env = "PLAYHEAD_DURATION", value_name = "SPAN", value_parser = capture::time::parse_span)]
     pub(crate) duration: Option<Duration>,
     /// Wait this long for a lost source: a span such as 10m, 0 or never
     #[arg(

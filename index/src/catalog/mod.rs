@@ -20,7 +20,7 @@ mod summary;
 pub use object::{CommittedObject, MediaRow, ObjectBody, ObjectRow, Stored};
 pub use query::{Cursor, EventPage, EventQuery, SessionPage, SessionQuery, Sort};
 pub use rows::{LinkedRow, LogObject, Put, TraceLink};
-pub use summary::{SessionSummary, State};
+pub use summary::{SessionSummary, Silent, State};
 
 use crate::{Timeline, row::EventRow, timeline::TimelineError};
 
@@ -96,6 +96,14 @@ pub trait Catalog: Send + Sync {
     /// # Errors
     /// [`CatalogError::UnknownSession`].
     async fn renew(&self, session: SessionId, seen_at: WallTime) -> Result<(), CatalogError>;
+
+    /// Sessions without an end whose recorder has not been heard of for a minute: at most `limit`,
+    /// oldest first. One that was noted as interrupted is silent again only after its recorder was
+    /// heard of since.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn silent(&self, now: WallTime, limit: usize) -> Result<Vec<Silent>, CatalogError>;
 
     /// Sessions that match, and how they spread over each facet.
     ///

@@ -69,6 +69,19 @@ pub struct SessionSummary {
     pub settled: bool,
 }
 
+/// A session whose recorder is not heard of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silent {
+    /// The session.
+    pub id: SessionId,
+    /// When media time was zero.
+    pub start: WallTime,
+    /// When the recorder was last heard of; `None` when the catalogue does not know.
+    pub seen_at: Option<WallTime>,
+    /// The number of the latest note of an interruption.
+    pub noted: Option<u64>,
+}
+
 /// How a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -5,6 +5,7 @@ mod catalogue;
 mod faults;
 mod home;
 mod import;
+mod interrupt;
 mod linking;
 mod order;
 mod processes;

@@ -13,7 +13,12 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use super::super::CatalogError;
 
 /// The schema, one step for each version. Steps are never edited once released.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("schema.sql"),
+    // Sessions that may have lost their recorder are looked for again and again, among many that
+    // ended.
+    "create index session_open on session (start_utc) where end_utc is null;",
+];
 /// "play" in ASCII: marks the file as a catalogue of ours.
 const APPLICATION_ID: i64 = 0x706c_6179;
 /// How long a statement waits for another process's transaction, which is bounded itself.

@@ -27,8 +27,8 @@ use segment::end::EndBody;
 use self::connection::{File, Readers, Writer};
 use super::{
     Catalog, CatalogError, CommittedObject, EventPage, EventQuery, LinkedRow, LogObject,
-    MAX_WRITE_ROWS, ObjectRow, Place, Put, SessionPage, SessionQuery, SessionSummary, Stored,
-    TraceLink,
+    MAX_WRITE_ROWS, ObjectRow, Place, Put, SessionPage, SessionQuery, SessionSummary, Silent,
+    Stored, TraceLink,
 };
 use crate::{Timeline, row::EventRow};
 
@@ -112,6 +112,12 @@ impl Catalog for SqliteCatalog {
     async fn renew(&self, session: SessionId, seen_at: WallTime) -> Result<(), CatalogError> {
         self.writer
             .run(move |db| write::renew(db, session, seen_at))
+            .await
+    }
+
+    async fn silent(&self, now: WallTime, limit: usize) -> Result<Vec<Silent>, CatalogError> {
+        self.readers
+            .run(move |db| sessions::silent(db, now, limit))
             .await
     }
 

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use capture::{SessionId, WallTime, session::SessionHead};
-use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params_from_iter};
+use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params, params_from_iter};
 
 use super::{
     events::{like, outcomes},
     tally::SessionKey,
-    value::{damaged, from_json, id_bytes, id_of, stored, trace_of, uint, wall},
+    value::{damaged, from_json, id_bytes, id_of, int, stored, trace_of, uint, wall},
 };
 use crate::catalog::{
     CatalogError, Cursor, LEASE_MS, MAX_PAGE_SESSIONS, SETTLE_MS, SessionPage, SessionQuery,
-    SessionSummary, Sort, State, Stored,
+    SessionSummary, Silent, Sort, State, Stored,
 };
 
 /// Sessions in a page when the caller names no limit.
@@ -64,6 +64,30 @@ pub(super) fn end(db: &Connection, session: SessionId) -> Result<Option<Stored>,
     found
         .map(|(sha256, bytes)| stored(&sha256, bytes))
         .transpose()
+}
+
+pub(super) fn silent(
+    db: &Connection,
+    now: WallTime,
+    limit: usize,
+) -> Result<Vec<Silent>, CatalogError> {
+    let mut statement = db.prepare_cached(
+        "select id, start_utc, seen_utc, interrupted from session where end_utc is null \
+         and (interrupted is null or seen_utc is not null) \
+         and max(ifnull(seen_utc, 0), start_utc) <= ?1 order by start_utc limit ?2",
+    )?;
+    let mut rows = statement.query(params![lease(now), int(limit as u64)?])?;
+    let mut silent = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, noted): (Vec<u8>, Option<i64>) = (row.get(0)?, row.get(3)?);
+        silent.push(Silent {
+            id: id_of(&id)?,
+            start: wall(row.get(1)?),
+            seen_at: row.get::<_, Option<i64>>(2)?.map(wall),
+            noted: noted.map(uint).transpose()?,
+        });
+    }
+    Ok(silent)
 }
 
 pub(super) fn summary(

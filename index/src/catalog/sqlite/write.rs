@@ -278,7 +278,7 @@ pub(super) fn put_interrupted(
     let session = session_key(db, session)?;
     let was_until = until(db, session)?;
     let updated = db.execute(
-        "update session set interrupted = ?2, interrupted_utc = ?3, \
+        "update session set interrupted = ?2, interrupted_utc = ?3, seen_utc = null, \
          until_utc = coalesce(end_utc, ?3) where key = ?1 and ifnull(interrupted, 0) < ?2",
         params![session, int(n)?, at.unix_ms()],
     )?;
