@@ -9,6 +9,7 @@
 
 pub mod at;
 pub mod catalog;
+pub mod check;
 pub mod commit;
 pub mod density;
 pub mod import;

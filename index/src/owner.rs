@@ -25,8 +25,8 @@ struct Owner {
 pub enum ClaimError {
     /// The catalogue was made for another store.
     #[error(
-        "catalogue {catalog} belongs to another store than {store}; name the right one, or move \
-         the file away and run `playhead index rebuild`"
+        "catalogue {catalog} belongs to another store than {store}; name the right one, or make \
+         it this store's by `playhead index rebuild --adopt`"
     )]
     Foreign {
         /// The catalogue's URL.
@@ -39,6 +39,17 @@ pub enum ClaimError {
         "nothing says that catalogue {catalog} belongs to store {store}; start `playhead serve`"
     )]
     Unclaimed {
+        /// The catalogue's URL.
+        catalog: String,
+        /// The store's URL.
+        store: String,
+    },
+    /// The store has no marker, though the catalogue knows one: it is another, or not there.
+    #[error(
+        "store {store} is not the one that catalogue {catalog} knows: it has no {OWNER_KEY}; check \
+         that it is mounted, or make the catalogue this store's by `playhead index rebuild --adopt`"
+    )]
+    Unmarked {
         /// The catalogue's URL.
         catalog: String,
         /// The store's URL.
@@ -68,7 +79,28 @@ pub async fn claim(
     catalog: &dyn Catalog,
     fresh: Uuid,
 ) -> Result<String, ClaimError> {
-    let id = match read(store).await {
+    // A store that is not mounted must not get a marker.
+    match check(store, catalog).await {
+        Ok(()) | Err(ClaimError::Unclaimed { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let id = mark(store, fresh).await?;
+    match catalog.set_store_id(&id).await {
+        Ok(()) => Ok(id),
+        Err(CatalogError::Conflict { .. }) => Err(ClaimError::Foreign {
+            catalog: catalog.url().to_owned(),
+            store: store.url().to_owned(),
+        }),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The store's id. A store without a marker gets one that says `fresh`.
+///
+/// # Errors
+/// When the store fails, or its marker is damaged.
+pub async fn mark(store: &dyn Store, fresh: Uuid) -> Result<String, ClaimError> {
+    match read(store).await {
         Err(ClaimError::Store(StoreError::NotFound { .. })) => {
             let owner = Owner {
                 format: 1,
@@ -77,21 +109,13 @@ pub async fn claim(
             // Plain data: it always serialises.
             let marker = serde_json::to_vec(&owner).unwrap_or_default();
             match store.put_once(OWNER_KEY, marker.into()).await {
-                Ok(()) => owner.store,
+                Ok(()) => Ok(owner.store),
                 // Another process was faster.
-                Err(StoreError::Exists { .. }) => read(store).await?,
-                Err(error) => return Err(error.into()),
+                Err(StoreError::Exists { .. }) => read(store).await,
+                Err(error) => Err(error.into()),
             }
         }
-        read => read?,
-    };
-    match catalog.set_store_id(&id).await {
-        Ok(()) => Ok(id),
-        Err(CatalogError::Conflict { .. }) => Err(ClaimError::Foreign {
-            catalog: catalog.url().to_owned(),
-            store: store.url().to_owned(),
-        }),
-        Err(error) => Err(error.into()),
+        read => read,
     }
 }
 
@@ -107,7 +131,11 @@ pub async fn check(store: &dyn Store, catalog: &dyn Catalog) -> Result<(), Claim
     };
     match (marker, catalog.store_id().await?) {
         (Some(marker), Some(bound)) if marker == bound => Ok(()),
-        (_, Some(_)) => Err(ClaimError::Foreign {
+        (Some(_), Some(_)) => Err(ClaimError::Foreign {
+            catalog: catalog_url,
+            store: store_url,
+        }),
+        (None, Some(_)) => Err(ClaimError::Unmarked {
             catalog: catalog_url,
             store: store_url,
         }),
@@ -168,10 +196,13 @@ mod tests {
         assert_eq!(first, again);
         check(a.as_ref(), catalog.as_ref()).await.unwrap();
         let other = check(b.as_ref(), catalog.as_ref()).await;
-        assert!(matches!(other, Err(ClaimError::Foreign { .. })));
+        assert!(matches!(other, Err(ClaimError::Unmarked { .. })));
         let fresh = open_catalog(&at("sqlite", "d.db")).unwrap();
         let unbound = check(a.as_ref(), fresh.as_ref()).await;
         assert!(matches!(unbound, Err(ClaimError::Unclaimed { .. })));
+        let unmarked = claim(b.as_ref(), catalog.as_ref(), Uuid::from_u128(3)).await;
+        assert!(matches!(unmarked, Err(ClaimError::Unmarked { .. })));
+        mark(b.as_ref(), Uuid::from_u128(3)).await.unwrap();
         let foreign = claim(b.as_ref(), catalog.as_ref(), Uuid::from_u128(3)).await;
         assert!(matches!(foreign, Err(ClaimError::Foreign { .. })));
     }

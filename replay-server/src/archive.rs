@@ -18,6 +18,7 @@ use crate::{
     clock,
     decode::Picture,
     media::{MediaReader, PictureError},
+    readiness::Probe,
     shot::Shot,
 };
 
@@ -37,6 +38,8 @@ pub struct Archive {
     pub media: MediaReader,
     /// Places for clips under way.
     pub clips: Arc<Semaphore>,
+    /// Knows whether both can be used.
+    pub probe: Probe,
     /// Reads the wall clock.
     pub now: fn() -> WallTime,
     timelines: Mutex<Cache<Version, Arc<Timeline>>>,
@@ -60,8 +63,9 @@ impl Archive {
             store,
             catalog,
             clips: Arc::new(Semaphore::new(MAX_CLIPS)),
+            probe: Probe::default(),
             now,
-            timelines: Mutex::new(Cache::new(TIMELINE_CACHE_BYTES)),
+            timelines: Mutex::new(Cache::new("timeline", TIMELINE_CACHE_BYTES)),
         }
     }
 

@@ -2,9 +2,12 @@
 
 use std::{collections::HashMap, hash::Hash};
 
+use crate::metrics::metrics;
+
 /// Values by key; when they pass the bound, those not used for longest go first.
 #[derive(Debug)]
 pub struct Cache<K, V> {
+    name: &'static str,
     entries: HashMap<K, Entry<V>>,
     max_bytes: usize,
     // INVARIANT: the sum of the entries' `bytes`, at most `max_bytes`.
@@ -20,10 +23,11 @@ struct Entry<V> {
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
-    /// An empty cache for at most `max_bytes`.
+    /// An empty cache for at most `max_bytes`, whose look-ups are counted under `name`.
     #[must_use]
-    pub fn new(max_bytes: usize) -> Self {
+    pub fn new(name: &'static str, max_bytes: usize) -> Self {
         Self {
+            name,
             entries: HashMap::new(),
             max_bytes,
             bytes: 0,
@@ -34,7 +38,9 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
     /// The value kept under `key`.
     pub fn get(&mut self, key: &K) -> Option<V> {
         self.uses += 1;
-        let entry = self.entries.get_mut(key)?;
+        let entry = self.entries.get_mut(key);
+        metrics().looked_up(self.name, entry.is_some());
+        let entry = entry?;
         entry.used = self.uses;
         Some(entry.value.clone())
     }
@@ -72,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_value_unused_for_longest_goes_first() {
-        let mut cache = Cache::new(10);
+        let mut cache = Cache::new("test", 10);
         cache.put("a", 1, 5);
         cache.put("b", 2, 5);
         assert_eq!(cache.get(&"a"), Some(1));
@@ -83,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_is_larger_than_the_bound_is_not_kept() {
-        let mut cache = Cache::new(10);
+        let mut cache = Cache::new("test", 10);
         cache.put("a", 1, 4);
         cache.put("b", 2, 11);
         assert_eq!((cache.get(&"a"), cache.get(&"b")), (Some(1), None));
@@ -91,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_key_put_again_counts_once() {
-        let mut cache = Cache::new(10);
+        let mut cache = Cache::new("test", 10);
         cache.put("a", 1, 6);
         cache.put("a", 2, 6);
         cache.put("b", 3, 4);

@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use crate::{
     cache::Cache,
     decode::{Coding, DecodeError, Picture, avc::AvcConfig, decode_last},
+    metrics::metrics,
 };
 
 /// Parts of segments kept in memory: some minutes of busy work.
@@ -90,8 +91,8 @@ impl MediaReader {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             store,
-            parts: Mutex::new(Cache::new(PART_CACHE_BYTES)),
-            pictures: Mutex::new(Cache::new(PICTURE_CACHE_BYTES)),
+            parts: Mutex::new(Cache::new("part", PART_CACHE_BYTES)),
+            pictures: Mutex::new(Cache::new("picture", PICTURE_CACHE_BYTES)),
             decoders: Arc::new(Semaphore::new(cores)),
             waiting: Semaphore::new(MAX_WAITING),
         }
@@ -146,6 +147,7 @@ impl MediaReader {
             fragment: bytes,
         };
         let decoded = self.work(move || source.decode(sample)).await?;
+        metrics().decoded(decoded.is_ok());
         let picture = decoded?.ok_or_else(no_sample)?;
         let picture = Arc::new(picture);
         lock(&self.pictures).put(name, picture.clone(), picture.len_bytes());

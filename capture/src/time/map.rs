@@ -25,6 +25,9 @@ pub enum ClockMapError {
 pub struct ClockMap {
     // INVARIANT: not empty, strictly increasing in `t`.
     anchors: Vec<Anchor>,
+    // INVARIANT: where each run begins: a longest stretch of anchors over which UTC advances and
+    // that has no step but at its begin. Within one, no UTC occurs twice.
+    runs: Vec<usize>,
 }
 
 impl ClockMap {
@@ -39,7 +42,12 @@ impl ClockMap {
         if let Some(i) = anchors.windows(2).position(|pair| pair[1].t <= pair[0].t) {
             return Err(ClockMapError::OutOfOrder { index: i + 1 });
         }
-        Ok(Self { anchors })
+        let breaks = |i: &usize| match i.checked_sub(1).and_then(|before| anchors.get(before)) {
+            Some(before) => anchors[*i].step || anchors[*i].utc <= before.utc,
+            None => true,
+        };
+        let runs = (0..anchors.len()).filter(breaks).collect();
+        Ok(Self { anchors, runs })
     }
 
     /// The anchors, in media time order.
@@ -74,29 +82,37 @@ impl ClockMap {
     /// skipped gives the step's own. Empty when `utc` lies before the session.
     #[must_use]
     pub fn moments_at(&self, utc: WallTime) -> Vec<MediaTime> {
+        let ends = self.runs.iter().skip(1).copied();
+        let ends = ends.chain([self.anchors.len()]);
         let mut moments = Vec::new();
-        for (i, &base) in self.anchors.iter().enumerate() {
-            let after = self.anchors.get(i + 1).copied();
-            let slew = match after {
-                Some(after) if !after.step => Slew::between(base, after),
-                _ => Slew::NONE,
-            };
-            let offset_ms = slew.media_ms(utc.unix_ms() - base.utc.unix_ms());
-            let t_ms = to_i64(base.t) + offset_ms;
-            let starts = if i == 0 { 0 } else { to_i64(base.t) };
-            let ends = after.map_or(i64::MAX, |after| to_i64(after.t));
-            let Ok(t) = u64::try_from(t_ms) else { continue };
-            if starts <= t_ms && t_ms < ends {
-                moments.push(MediaTime::from_ms(t));
-            } else if let Some(after) = after.filter(|after| after.step)
-                && t_ms >= ends
-                && utc < after.utc
-            {
-                moments.push(after.t); // skipped by a forward step
-            }
+        for (&start, end) in self.runs.iter().zip(ends) {
+            // Only the last anchor that `utc` has reached can lead to it.
+            let reached = self.anchors[start..end].partition_point(|anchor| anchor.utc <= utc);
+            moments.extend(self.moment_after(start + reached.saturating_sub(1), utc));
         }
         moments.dedup();
         moments
+    }
+
+    /// When the wall clock showed `utc` between the `i`th anchor and the next.
+    fn moment_after(&self, i: usize, utc: WallTime) -> Option<MediaTime> {
+        let base = self.anchors[i];
+        let after = self.anchors.get(i + 1).copied();
+        let slew = match after {
+            Some(after) if !after.step => Slew::between(base, after),
+            _ => Slew::NONE,
+        };
+        let offset_ms = slew.media_ms(utc.unix_ms().saturating_sub(base.utc.unix_ms()));
+        let t_ms = to_i64(base.t).saturating_add(offset_ms);
+        let starts = if i == 0 { 0 } else { to_i64(base.t) };
+        let ends = after.map_or(i64::MAX, |after| to_i64(after.t));
+        let t = u64::try_from(t_ms).ok()?;
+        if starts <= t_ms && t_ms < ends {
+            return Some(MediaTime::from_ms(t));
+        }
+        // Skipped by a forward step.
+        let skipped = |after: &Anchor| after.step && t_ms >= ends && utc < after.utc;
+        after.filter(skipped).map(|after| after.t)
     }
 }
 
@@ -201,7 +217,37 @@ mod tests {
         assert_eq!(gap, 5);
     }
 
+    /// Every anchor asked, one after the other.
+    fn moments_one_by_one(map: &ClockMap, utc: WallTime) -> Vec<MediaTime> {
+        let asked = (0..map.anchors.len()).filter_map(|i| map.moment_after(i, utc));
+        let mut moments: Vec<_> = asked.collect();
+        moments.dedup();
+        moments
+    }
+
     proptest! {
+        #[test]
+        fn searching_finds_what_asking_every_anchor_does(
+            gaps in prop::collection::vec((1u64..500, -600i64..600, any::<bool>()), 0..20),
+            first in 0u64..100,
+        ) {
+            let (mut t, mut utc) = (first, 0);
+            let mut anchors = vec![anchor(t, utc, false)];
+            for (media_ms, wall_ms, step) in gaps {
+                t += media_ms;
+                utc += wall_ms;
+                anchors.push(anchor(t, utc, step));
+            }
+            let map = ClockMap::new(anchors.clone()).unwrap();
+            let edges = anchors.iter().flat_map(|anchor| {
+                let utc = anchor.utc.unix_ms() - BASE;
+                [utc - 301, utc - 1, utc, utc + 1, utc + 299]
+            });
+            for utc in edges.map(|utc| WallTime::from_unix_ms(BASE + utc)) {
+                prop_assert_eq!(map.moments_at(utc), moments_one_by_one(&map, utc));
+            }
+        }
+
         #[test]
         fn utc_and_back_is_the_identity_outside_repeats(
             gaps in prop::collection::vec((1u64..20_000, 0i64..=20, any::<Option<i32>>()), 1..12),

@@ -215,16 +215,19 @@ pub trait Catalog: Send + Sync {
     /// When the catalogue cannot be asked.
     async fn trace_links(&self, trace: TraceId) -> Result<Vec<TraceLink>, CatalogError>;
 
-    /// Empties the catalogue, except for the store it belongs to, and prepares for many writes.
+    /// An empty catalogue beside this one, made for many writes by one process. This one stays as
+    /// it is, and in use.
     ///
     /// # Errors
-    /// When the catalogue cannot be written.
-    async fn begin_rebuild(&self) -> Result<(), CatalogError>;
+    /// When there is no place for it.
+    async fn begin_rebuild(&self) -> Result<Arc<dyn Catalog>, CatalogError>;
 
-    /// Makes everything written since [`begin_rebuild`](Self::begin_rebuild) durable.
+    /// Puts what this catalogue, which [`begin_rebuild`](Self::begin_rebuild) gave, holds in the
+    /// place of the one it was begun beside, in one step and for all who have that open. Leases
+    /// are carried over. Nothing can be done with this one afterwards.
     ///
     /// # Errors
-    /// When the catalogue cannot be written.
+    /// When the other cannot be written; it is then as it was.
     async fn finish_rebuild(&self) -> Result<(), CatalogError>;
 
     /// Every table in a form that two catalogues over one store share: lines sorted by their
@@ -317,7 +320,10 @@ pub enum CatalogError {
          puts it aside"
     )]
     Corrupt(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The database refused.
+    /// What was to be written breaks a rule of the schema: no recorder writes that.
+    #[error("the catalogue's rules refuse this")]
+    Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database failed.
     #[error("the catalogue's database failed")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The task that did the work is gone: the process is shutting down.
@@ -346,6 +352,7 @@ impl CatalogError {
             Self::Open { .. } | Self::Newer { .. } | Self::Corrupt(_) => Fault::Broken,
             Self::Url { .. }
             | Self::UnknownSession { .. }
+            | Self::Refused(_)
             | Self::Conflict { .. }
             | Self::Cursor
             | Self::Timeline { .. }

@@ -182,7 +182,7 @@ async fn an_agent_that_comes_back_ends_its_session_itself() {
     assert_eq!(state(catalog, session, 3 * HOUR).await, ended);
     assert_eq!(look(&mut watch, &home, 5 * HOUR).await, []);
     let rebuilt = home.empty_catalog();
-    index::rebuild::rebuild(store, &*rebuilt, |_| {})
+    index::rebuild::rebuild(store, &*rebuilt, None, |_| {})
         .await
         .unwrap();
     assert_eq!(state(&*rebuilt, session, 3 * HOUR).await, ended);

@@ -2,13 +2,15 @@
 
 use capture::session::RunContext;
 use index::{
-    commit::{Interrupted, commit_interrupted},
+    CatalogError,
+    catalog::State,
+    commit::{self, CommitError, Interrupted, commit_interrupted},
     rebuild::{Progress, rebuild},
     scan,
 };
 use segment::key::SessionKeys;
 
-use crate::home::{Home, SPAN, TRACE, at, eight_seconds, head, row};
+use crate::home::{Home, SPAN, TRACE, assembled, at, eight_seconds, head, row};
 
 /// Sessions ended, open and interrupted, with rows that came before and after them.
 async fn busy_home() -> Home {
@@ -71,7 +73,7 @@ async fn a_rebuilt_catalogue_equals_the_one_that_grew() {
     );
     let other = home.empty_catalog();
     let mut seen = Vec::new();
-    let report = rebuild(home.store.as_ref(), other.as_ref(), |progress| {
+    let report = rebuild(home.store.as_ref(), other.as_ref(), None, |progress| {
         seen.push(progress);
     })
     .await
@@ -85,20 +87,94 @@ async fn a_rebuilt_catalogue_equals_the_one_that_grew() {
         sessions_done,
         logs,
         logs_done,
+        rows,
     } = last;
-    assert_eq!((sessions_done, logs_done), (sessions, logs));
+    assert_eq!((sessions_done, logs_done, rows), (sessions, logs, 12));
 }
 
 #[tokio::test]
 async fn rebuilding_in_place_keeps_the_answers() {
     let home = busy_home().await;
     let grown = home.catalog.dump().await.unwrap();
-    rebuild(home.store.as_ref(), home.catalog.as_ref(), |_| {})
+    rebuild(home.store.as_ref(), home.catalog.as_ref(), None, |_| {})
         .await
         .unwrap();
     assert_eq!(home.catalog.dump().await.unwrap(), grown);
     // And it still takes what comes.
     home.import(&[row(1, r#""source":"later""#)]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_recorded_meanwhile_is_there_afterwards() {
+    let home = busy_home().await;
+    let second = home.second_catalog();
+    let (store, catalog) = (home.store.as_ref(), second.as_ref());
+    let meanwhile = async {
+        for n in 100..130 {
+            let head = head(n, RunContext::default());
+            let keys = SessionKeys::new(head.id, head.start);
+            let first = commit::commit_head(store, catalog, &head).await.unwrap();
+            let mut prev = first.sha256;
+            for records in eight_seconds(&head) {
+                // A recorder whose session was swapped away tries again, until it is known.
+                loop {
+                    let (object, sheet) = assembled(&records, prev);
+                    match commit::commit_object(store, catalog, &keys, object, sheet).await {
+                        Err(CommitError::Catalog(CatalogError::UnknownSession { .. })) => {}
+                        done => break prev = done.unwrap().unwrap().entry.sha256,
+                    }
+                }
+            }
+        }
+    };
+    let rebuilding = rebuild(store, home.catalog.as_ref(), None, |_| {});
+    let (rebuilt, ()) = tokio::join!(rebuilding, meanwhile);
+    assert_eq!(rebuilt.unwrap().unreadable, []);
+    let other = home.empty_catalog();
+    rebuild(store, other.as_ref(), None, |_| {}).await.unwrap();
+    assert_eq!(catalog.dump().await.unwrap(), other.dump().await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rebuild_that_fails_leaves_the_catalogue_as_it_was() {
+    let home = busy_home().await;
+    let grown = home.catalog.dump().await.unwrap();
+    let other = rusqlite::Connection::open(home.folder.path().join("catalog.db")).unwrap();
+    other.execute_batch("begin immediate").unwrap();
+    let rebuilt = rebuild(home.store.as_ref(), home.catalog.as_ref(), None, |_| {}).await;
+    assert!(rebuilt.is_err());
+    assert_eq!(home.catalog.dump().await.unwrap(), grown);
+}
+
+#[tokio::test]
+async fn a_damaged_catalogue_is_put_aside_and_made_again() {
+    let home = busy_home().await;
+    let grown = home.catalog.dump().await.unwrap();
+    let path = home.folder.path().join("damaged.db");
+    std::fs::write(&path, vec![b'x'; 8192]).unwrap();
+    let url = format!("sqlite://{}", path.display());
+    let damaged = index::open_catalog_later(&url).unwrap();
+    rebuild(home.store.as_ref(), damaged.as_ref(), Some("s"), |_| {})
+        .await
+        .unwrap();
+    let mut made = damaged.dump().await.unwrap();
+    assert_eq!(damaged.store_id().await.unwrap().as_deref(), Some("s"));
+    made.insert("meta".into(), grown["meta"].clone());
+    assert_eq!(made, grown);
+    assert!(path.with_extension("db.damaged").exists());
+    assert!(!path.with_extension("db.rebuild").exists());
+}
+
+#[tokio::test]
+async fn recorders_that_live_are_live_after_a_rebuild() {
+    let home = busy_home().await;
+    let live = head(8, RunContext::default()).id;
+    home.catalog.renew(live, at(500_000)).await.unwrap();
+    rebuild(home.store.as_ref(), home.catalog.as_ref(), None, |_| {})
+        .await
+        .unwrap();
+    let found = home.catalog.session(live, at(501_000)).await.unwrap();
+    assert_eq!(found.unwrap().state, State::Live);
 }
 
 #[tokio::test]
@@ -112,7 +188,7 @@ async fn unreadable_objects_are_told_and_the_rest_is_there() {
     std::fs::write(root.join("v1/rows/rubbish.ndjson.zst"), b"rubbish").unwrap();
     let id = head(4, RunContext::default()).id;
     std::fs::write(root.join(format!("v1/2027/01/15/{id}/session.json")), b"{}").unwrap();
-    let report = rebuild(home.store.as_ref(), home.catalog.as_ref(), |_| {})
+    let report = rebuild(home.store.as_ref(), home.catalog.as_ref(), None, |_| {})
         .await
         .unwrap();
     let named: Vec<_> = report

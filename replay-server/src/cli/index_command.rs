@@ -3,41 +3,88 @@
 use std::{io::IsTerminal, process::ExitCode};
 
 use anyhow::Context;
-use clap::Subcommand;
-use index::rebuild::{Progress, RebuildReport, rebuild};
+use clap::{Args, Subcommand};
+use index::{
+    CatalogError,
+    check::{Difference, Kind, compare},
+    owner::{self, ClaimError},
+    rebuild::{Progress, RebuildReport, rebuild},
+    scan::Unreadable,
+};
+use serde_json::json;
 
-use super::{FAILED, Outcome, claim, say};
-use crate::archive::Archive;
+use super::{FAILED, Failure, Outcome, open, open_later, say};
+use crate::{clock, home::Places};
 
 #[derive(Subcommand, Debug)]
 pub(super) enum Index {
-    /// Empty the catalogue and fill it from the store
-    Rebuild,
-    /// Compare the catalogue with what a rebuild would make
-    Check,
+    /// Make the catalogue again from the store, beside the one in use until it is whole
+    Rebuild(Rebuild),
+    /// Compare the catalogue with the store: exits 0 when they agree, 1 when not, 2 when that
+    /// cannot be told
+    Check(Check),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Rebuild {
+    /// Take over a catalogue that belongs to another store; what it says of that is lost
+    #[arg(long)]
+    adopt: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Check {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl Index {
-    pub(super) async fn run(self, archive: &Archive) -> Outcome {
+    pub(super) async fn run(self, places: &Places) -> Outcome {
         match self {
-            Self::Rebuild => {
-                claim(archive).await?;
-                let shown = std::io::stderr().is_terminal();
-                let (store, catalog) = (&*archive.store, &*archive.catalog);
-                let report = rebuild(store, catalog, |progress| {
-                    if shown {
-                        show(progress);
-                    }
-                });
-                let report = report.await?;
-                say(format_args!(
-                    "{} sessions, {} objects, {} rows",
-                    report.sessions, report.objects, report.rows
-                ));
-                Ok(unreadable(&report))
+            Self::Rebuild(rebuild) => rebuild.run(places).await,
+            Self::Check(check) => {
+                let checked = check.run(places).await;
+                // Whatever keeps it from being checked is no proof of a fault.
+                checked.map_err(|failure| Failure::usage(failure.error))
             }
-            Self::Check => check(archive).await,
         }
+    }
+}
+
+impl Rebuild {
+    async fn run(self, places: &Places) -> Outcome {
+        let archive = open_later(places)?;
+        let (store, catalog) = (&*archive.store, &*archive.catalog);
+        let owner = owner::mark(store, clock::fresh()).await?;
+        match catalog.store_id().await {
+            Ok(Some(bound)) if bound != owner && !self.adopt => {
+                return Err(Failure::usage(ClaimError::Foreign {
+                    catalog: catalog.url().to_owned(),
+                    store: store.url().to_owned(),
+                }));
+            }
+            Ok(_) | Err(CatalogError::Corrupt(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let shown = std::io::stderr().is_terminal();
+        let report = rebuild(store, catalog, Some(&owner), |progress| {
+            if shown {
+                show(progress);
+            }
+        });
+        let report = report.await?;
+        let RebuildReport {
+            sessions,
+            objects,
+            rows,
+            ref unreadable,
+        } = report;
+        say(format_args!(
+            "{sessions} sessions, {objects} objects, {rows} rows"
+        ));
+        tell(unreadable);
+        Ok(code(unreadable.is_empty()))
     }
 }
 
@@ -51,51 +98,76 @@ fn show(progress: Progress) {
         sessions_done,
         logs,
         logs_done,
+        rows,
     } = progress;
-    eprint!("\r{sessions_done} of {sessions} sessions, {logs_done} of {logs} logs");
+    eprint!(
+        "\r{sessions_done} of {sessions} sessions, {logs_done} of {logs} logs, {rows} rows\x1b[K"
+    );
     if sessions_done == sessions && logs_done == logs {
         eprintln!();
     }
 }
 
-/// Names what could not be read.
-fn unreadable(report: &RebuildReport) -> ExitCode {
-    for object in &report.unreadable {
-        say(format_args!("{}: {}", object.key, object.problem));
-    }
-    if report.unreadable.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILED)
+impl Check {
+    /// Makes a catalogue elsewhere and compares each table.
+    async fn run(self, places: &Places) -> Outcome {
+        let archive = open(places)?;
+        let folder = tempfile::tempdir().context("cannot make a folder to rebuild in")?;
+        let url = format!("sqlite://{}", folder.path().join("catalog.db").display());
+        let fresh = index::open_catalog(&url)?;
+        let owner = owner::mark(&*archive.store, clock::fresh()).await?;
+        let report = rebuild(&*archive.store, &*fresh, Some(&owner), |_| {}).await?;
+        let differences = compare(&fresh.dump().await?, &archive.catalog.dump().await?);
+        let agrees = differences.is_empty() && report.unreadable.is_empty();
+        if self.json {
+            let unreadable = report.unreadable.iter();
+            let unreadable: Vec<_> = unreadable
+                .map(|object| json!({ "key": object.key, "problem": object.problem }))
+                .collect();
+            say(json!({
+                "agrees": agrees, "sessions": report.sessions, "objects": report.objects,
+                "rows": report.rows, "differences": differences, "unreadable": unreadable,
+            }));
+        } else {
+            tell(&report.unreadable);
+            differences.iter().for_each(describe);
+            say(if differences.is_empty() {
+                "the catalogue is what a rebuild would make"
+            } else {
+                "run `playhead index rebuild`"
+            });
+        }
+        Ok(code(agrees))
     }
 }
 
-/// Rebuilds beside the catalogue and compares each table.
-async fn check(archive: &Archive) -> Outcome {
-    let folder = tempfile::tempdir().context("cannot make a folder to rebuild in")?;
-    let url = format!("sqlite://{}", folder.path().join("catalog.db").display());
-    let fresh = index::open_catalog(&url)?;
-    let report = rebuild(&*archive.store, &*fresh, |_| {}).await?;
-    let (made, kept) = (fresh.dump().await?, archive.catalog.dump().await?);
-    let mut same = true;
-    for (table, made) in &made {
-        let kept = kept.get(table).map_or(&[][..], Vec::as_slice);
-        let missing = made.iter().filter(|line| kept.binary_search(line).is_err());
-        let extra = kept.iter().filter(|line| made.binary_search(line).is_err());
-        let (missing, extra) = (missing.count(), extra.count());
-        if missing + extra > 0 {
-            same = false;
-            say(format_args!(
-                "{table}: {missing} rows are missing, {extra} have nothing in the store"
-            ));
-        }
+fn describe(difference: &Difference) {
+    let Difference {
+        table,
+        kind,
+        count,
+        rows,
+    } = difference;
+    let wrong = match kind {
+        Kind::Missing => "stored, but not in the catalogue",
+        Kind::Extra => "in the catalogue, but not stored",
+        Kind::Differs => "not as stored",
+    };
+    for row in rows {
+        say(format_args!("{table} {row}: {wrong}"));
     }
-    let readable = unreadable(&report);
-    if same {
-        say("the catalogue is what a rebuild would make");
-        Ok(readable)
-    } else {
-        say("run `playhead index rebuild`");
-        Ok(ExitCode::from(FAILED))
+    if *count > rows.len() {
+        say(format_args!("{table}: {} more {wrong}", count - rows.len()));
     }
+}
+
+/// Names what could not be read.
+fn tell(unreadable: &[Unreadable]) {
+    for object in unreadable {
+        say(format_args!("{}: {}", object.key, object.problem));
+    }
+}
+
+fn code(good: bool) -> ExitCode {
+    ExitCode::from(if good { 0 } else { FAILED })
 }

@@ -16,7 +16,7 @@ use std::{io::Write, process::ExitCode, sync::Arc};
 use anyhow::Context;
 use capture::SessionId;
 use clap::{Parser, Subcommand};
-use index::{Timeline, catalog::SessionSummary};
+use index::{Catalog, CatalogError, Timeline, catalog::SessionSummary};
 
 use crate::{archive::Archive, clock, home::Places};
 
@@ -120,7 +120,7 @@ fn try_run(cli: Cli) -> Outcome {
             Command::Resolve(resolve) => resolve.run(&open(&places)?).await,
             Command::Events(events) => events.run(&open(&places)?).await,
             Command::Verify(verify) => verify.run(&places).await,
-            Command::Index(index) => index.run(&open(&places)?).await,
+            Command::Index(index) => index.run(&places).await,
             Command::Policy(policy) => policy.run(),
         }
     })
@@ -128,11 +128,23 @@ fn try_run(cli: Cli) -> Outcome {
 
 /// Opens the archive at `places`.
 fn open(places: &Places) -> Result<Archive, Failure> {
+    open_with(places, index::open_catalog)
+}
+
+/// Opens the archive at `places`, whatever state its catalogue is in.
+fn open_later(places: &Places) -> Result<Archive, Failure> {
+    open_with(places, index::open_catalog_later)
+}
+
+fn open_with(
+    places: &Places,
+    open_catalog: fn(&str) -> Result<Arc<dyn Catalog>, CatalogError>,
+) -> Result<Archive, Failure> {
     let variable = |name: &str| std::env::var(name).ok();
     let store = places.store(variable).map_err(Failure::usage)?;
     let catalog = places.catalog(variable).map_err(Failure::usage)?;
     let store = store::open_store(&store).map_err(Failure::usage)?;
-    let catalog = index::open_catalog(&catalog).map_err(Failure::usage)?;
+    let catalog = open_catalog(&catalog).map_err(Failure::usage)?;
     Ok(Archive::new(store, catalog, clock::now))
 }
 
@@ -140,11 +152,6 @@ fn open(places: &Places) -> Result<Archive, Failure> {
 async fn claim(archive: &Archive) -> Result<(), Failure> {
     let claimed = index::owner::claim(&*archive.store, &*archive.catalog, clock::fresh()).await;
     claimed.map(drop).map_err(Failure::usage)
-}
-
-/// Opens the archive at `places` for many users.
-fn open_shared(places: &Places) -> Result<Arc<Archive>, Failure> {
-    open(places).map(Arc::new)
 }
 
 /// What is known of a session, and the session on one clock.

@@ -1,18 +1,21 @@
 //! `playhead serve`: answers on a loopback address, as the user `local`.
 
-use std::{net::SocketAddr, process::ExitCode};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use index::owner;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
 
-use super::{Failure, Outcome, claim, open_shared, say};
+use super::{Failure, Outcome, open_later, say};
 use crate::{
+    clock,
     home::Places,
     http::{LocalNames, listen, router},
+    watch,
 };
 
 #[derive(Args, Debug)]
@@ -25,6 +28,27 @@ pub(super) struct Serve {
         env = "PLAYHEAD_LISTEN"
     )]
     listen: SocketAddr,
+    /// How long a recorder may be silent before its session counts as interrupted
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "1h",
+        env = "PLAYHEAD_INTERRUPTED_AFTER",
+        value_parser = capture::time::parse_span
+    )]
+    interrupted_after: Duration,
+    /// How the log is written to standard error
+    #[arg(long, value_enum, default_value_t, env = "PLAYHEAD_LOG_FORMAT")]
+    log_format: LogFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
 }
 
 impl Serve {
@@ -36,9 +60,15 @@ impl Serve {
                 self.listen
             )));
         }
-        log();
-        let archive = open_shared(places)?;
-        claim(&archive).await?;
+        log(self.log_format);
+        let archive = Arc::new(open_later(places)?);
+        // A catalogue that is busy or broken is told to whoever asks, and may be mended meanwhile.
+        let claimed = owner::claim(&*archive.store, &*archive.catalog, clock::fresh()).await;
+        if let Err(error) = claimed
+            && !watch::may_pass(&error)
+        {
+            return Err(Failure::usage(error));
+        }
         let listener = TcpListener::bind(self.listen).await;
         let listener = listener
             .with_context(|| format!("cannot listen on {}", self.listen))
@@ -60,17 +90,22 @@ impl Serve {
             "Serving"
         );
         say(format_args!("http://{address}/sessions"));
+        let watching = tokio::spawn(watch::look_after(archive.clone(), self.interrupted_after));
         listen::listen(listener, router(archive, LocalNames::loopback()), stop).await;
+        watching.abort();
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Writes the log to standard error: `PLAYHEAD_LOG=debug` says more.
-fn log() {
+fn log(format: LogFormat) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("PLAYHEAD_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
 }

@@ -2,10 +2,16 @@
 
 use axum::{
     Json,
-    http::{HeaderName, HeaderValue, StatusCode},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use index::catalog::Fault;
 use serde_json::{Map, Value, json};
+
+use crate::{
+    fault::{self, chain},
+    metrics::metrics,
+};
 
 /// A refusal: `{"error":{"code":"…","message":"…"}}` and whatever the code promises beside.
 #[derive(Debug)]
@@ -45,7 +51,7 @@ impl ApiError {
 
     /// The server failed. The client learns nothing but that; `error` goes to the log.
     pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
-        tracing::error!(error = error_chain(error), "Request failed");
+        tracing::error!(error = chain(error), "Request failed");
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
@@ -82,9 +88,19 @@ impl From<index::CatalogError> for ApiError {
         match error {
             index::CatalogError::Cursor => Self::parameter("cursor", error),
             index::CatalogError::UnknownSession { session } => unknown_session(&session),
-            other => Self::internal(&other),
+            other if other.fault() == Fault::Request => Self::internal(&other),
+            failed => uncatalogued(&failed),
         }
     }
+}
+
+/// The catalogue failed: the same may be asked again once it is mended.
+fn uncatalogued(error: &index::CatalogError) -> ApiError {
+    metrics().catalogue_failed(error);
+    tracing::warn!(error = chain(error), "The catalogue fails");
+    let (code, message) = fault::of_catalogue(error);
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
+        .with_header(header::RETRY_AFTER, HeaderValue::from_static("5"))
 }
 
 impl From<store::StoreError> for ApiError {
@@ -96,6 +112,7 @@ impl From<store::StoreError> for ApiError {
 /// The store did not give an object that the catalogue knows.
 pub(crate) fn unstored(error: &store::StoreError) -> ApiError {
     use store::StoreError as Error;
+    metrics().store_failed(error);
     match error {
         Error::NotFound { .. } | Error::Range { .. } | Error::Damaged { .. } => damaged(error),
         other => ApiError::internal(other),
@@ -104,7 +121,7 @@ pub(crate) fn unstored(error: &store::StoreError) -> ApiError {
 
 /// What is stored is not what was recorded.
 pub(crate) fn damaged(error: &(dyn std::error::Error + 'static)) -> ApiError {
-    tracing::error!(error = error_chain(error), "Recording is damaged");
+    tracing::error!(error = chain(error), "Recording is damaged");
     ApiError::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "recording_damaged",
@@ -115,11 +132,4 @@ pub(crate) fn damaged(error: &(dyn std::error::Error + 'static)) -> ApiError {
 /// There is no session of this name.
 pub(crate) fn unknown_session(id: &dyn std::fmt::Display) -> ApiError {
     ApiError::not_found("unknown_session", format!("There is no session {id:.64}."))
-}
-
-/// An error and its causes, outermost first.
-fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let texts: Vec<String> = causes.map(ToString::to_string).collect();
-    texts.join(": ")
 }

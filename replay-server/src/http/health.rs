@@ -1,41 +1,33 @@
 //! Is the process up, and can it answer?
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
+    Json,
     extract::State,
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
+    response::{IntoResponse, Response},
 };
 
-use super::ApiError;
-use crate::archive::Archive;
+use crate::{archive::Archive, readiness::Readiness};
 
-/// A store or catalogue that answers later than this is as good as away.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The process is up.
+/// The process is up. Says nothing of what it depends on.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200)))]
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The store and the catalogue can be reached.
+/// The store answers, the catalogue can be read and written, and they belong together: as of the
+/// last second.
 #[utoipa::path(
     get, path = "/readyz", tag = "health",
-    responses((status = 200), (status = 503)),
+    responses((status = 200, body = Readiness), (status = 503, body = Readiness)),
 )]
-pub(super) async fn readyz(State(archive): State<Arc<Archive>>) -> Result<&'static str, ApiError> {
-    let store = async { archive.store.list("v1/", None, 1).await.is_ok() };
-    let catalog = async { archive.catalog.store_id().await.is_ok() };
-    for (what, reached) in [
-        ("store", tokio::time::timeout(PATIENCE, store).await),
-        ("catalogue", tokio::time::timeout(PATIENCE, catalog).await),
-    ] {
-        if reached != Ok(true) {
-            let message = format!("The {what} cannot be reached.");
-            let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", message);
-            return Err(error.with_header(header::RETRY_AFTER, HeaderValue::from_static("5")));
-        }
-    }
-    Ok("ready\n")
+pub(super) async fn readyz(State(archive): State<Arc<Archive>>) -> Response {
+    let readiness = archive.probe.ask(&archive).await;
+    let status = match readiness.ready {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (status, Json(readiness)).into_response()
 }

@@ -9,6 +9,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use index::{commit::CommitError, import::ImportError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -47,6 +48,7 @@ pub(super) struct Refused {
         (status = 207, body = Intake, description = "some rows were refused"),
         (status = 400, body = Intake, description = "all rows were refused"),
         (status = 413),
+        (status = 503, description = "store or catalogue fail; sending all again is harmless"),
     ),
 )]
 pub(super) async fn events(
@@ -62,7 +64,13 @@ pub(super) async fn events(
     let rows = axum::body::to_bytes(body, MAX_BODY_BYTES).await;
     let rows = rows.map_err(|_| too_large())?;
     let report = archive.import(&rows, 1, None).await;
-    let report = report.map_err(|error| ApiError::internal(&error))?;
+    let report = report.map_err(|error| match error {
+        ImportError::Catalog(error) | ImportError::Commit(CommitError::Catalog(error)) => {
+            error.into()
+        }
+        ImportError::Commit(CommitError::Store(error)) => error.into(),
+        other => ApiError::internal(&other),
+    })?;
     let refused: Vec<Refused> = report.refused.into_iter().map(Into::into).collect();
     let kept = report.accepted + report.duplicate;
     let status = match (refused.is_empty(), kept) {

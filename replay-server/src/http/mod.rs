@@ -12,6 +12,7 @@ mod hls;
 mod intake;
 pub mod listen;
 mod media;
+mod metered;
 mod openapi;
 mod params;
 mod resolve;
@@ -62,6 +63,7 @@ pub fn router(archive: Arc<Archive>, names: LocalNames) -> Router {
         .route("/api/{*call}", any(unknown_call))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metered::metrics_text))
         .fallback(viewer::page)
         .method_not_allowed_fallback(wrong_method)
         .layer(CompressionLayer::new().compress_when(worth))
@@ -71,6 +73,7 @@ pub fn router(archive: Arc<Archive>, names: LocalNames) -> Router {
         ))
         .layer(middleware::from_fn_with_state(names, headers::only_local))
         .layer(middleware::map_response(headers::secure))
+        .layer(middleware::from_fn(metered::count))
         .with_state(archive)
 }
 

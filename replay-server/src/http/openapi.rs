@@ -32,6 +32,7 @@ use utoipa::OpenApi;
         super::resolve::resolve,
         super::health::healthz,
         super::health::readyz,
+        super::metered::metrics_text,
     )
 )]
 struct Document;

@@ -3,7 +3,10 @@
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -16,8 +19,11 @@ use super::super::CatalogError;
 const MIGRATIONS: [&str; 2] = [
     include_str!("schema.sql"),
     // Sessions that may have lost their recorder are looked for again and again, among many that
-    // ended.
-    "create index session_open on session (start_utc) where end_utc is null;",
+    // ended. `relink`: rows to look at again, which one transaction was too short for.
+    "create index session_open on session (start_utc) where end_utc is null;
+     create table relink (event integer primary key) strict;
+     -- Lease: `seen_utc` as it was when the latest interruption was noted.
+     alter table session add column noted_seen_utc integer;",
 ];
 /// "play" in ASCII: marks the file as a catalogue of ours.
 const APPLICATION_ID: i64 = 0x706c_6179;
@@ -52,6 +58,15 @@ pub(super) struct Opened {
 
 type Identity = (u64, u64);
 
+/// A catalogue's file, its log, and the log's index.
+const PARTS: [&str; 3] = ["", "-wal", "-shm"];
+
+impl Opened {
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        &mut self.db
+    }
+}
+
 impl File {
     /// Opens or makes the file, and brings its schema up to date.
     pub(super) fn open_for_writing(&self) -> Result<Opened, CatalogError> {
@@ -76,6 +91,63 @@ impl File {
             db,
             identity: self.identity(),
         })
+    }
+
+    /// The file in which this one is made again.
+    pub(super) fn beside(&self) -> Self {
+        let named = |end: &str| format!("{}.rebuild{end}", self.path.display());
+        Self {
+            url: format!("{}.rebuild", self.url),
+            path: named("").into(),
+        }
+    }
+
+    /// Locks the file against others who would make it; until the lock is dropped.
+    pub(super) fn lock(&self) -> Result<std::fs::File, CatalogError> {
+        let open_error = |error: std::io::Error| CatalogError::Open {
+            url: self.url.clone(),
+            source: error.into(),
+        };
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(open_error)?;
+        }
+        let path = format!("{}.lock", self.path.display());
+        let lock = std::fs::File::create(path).map_err(open_error)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(_) => Err(CatalogError::Busy("another rebuild is under way".into())),
+        }
+    }
+
+    /// Removes the file with all that belongs to it.
+    pub(super) fn remove(&self) -> Result<(), CatalogError> {
+        self.each_part(|part| std::fs::remove_file(part))
+    }
+
+    /// Gives the file another name, for whoever wants to know how it was damaged.
+    pub(super) fn put_aside(&self) -> Result<(), CatalogError> {
+        self.each_part(|part| {
+            let mut aside = part.as_os_str().to_owned();
+            aside.push(".damaged");
+            std::fs::rename(part, aside)
+        })
+    }
+
+    fn each_part(&self, act: impl Fn(&Path) -> std::io::Result<()>) -> Result<(), CatalogError> {
+        for end in PARTS {
+            let mut part = self.path.as_os_str().to_owned();
+            part.push(end);
+            match act(Path::new(&part)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(CatalogError::Open {
+                        url: self.url.clone(),
+                        source: error.into(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn open_for_reading(&self) -> Result<Opened, CatalogError> {
@@ -189,13 +261,19 @@ type Job = Box<dyn FnOnce(&mut Option<Opened>) + Send>;
 /// The thread that writes.
 pub(super) struct Writer {
     file: File,
+    group: Option<Group>,
     jobs: mpsc::Sender<Job>,
 }
 
 impl Writer {
     /// Starts the thread; it ends when the writer is dropped. It opens the file when there is
-    /// something to write, unless it is `opened` already.
-    pub(super) fn spawn(file: File, opened: Option<Opened>) -> Result<Self, CatalogError> {
+    /// something to write, unless it is `opened` already. With `group_rows`, that many are written
+    /// before any is committed.
+    pub(super) fn spawn(
+        file: File,
+        opened: Option<Opened>,
+        group_rows: Option<u64>,
+    ) -> Result<Self, CatalogError> {
         let (jobs, mut waiting) = mpsc::channel::<Job>(MAX_WAITING_WRITES);
         std::thread::Builder::new()
             .name("catalogue-writer".into())
@@ -206,7 +284,11 @@ impl Writer {
                 }
             })
             .map_err(|error| CatalogError::Database(error.into()))?;
-        Ok(Self { file, jobs })
+        let group = group_rows.map(|max_rows| Group {
+            max_rows,
+            committed: Arc::default(),
+        });
+        Ok(Self { file, group, jobs })
     }
 
     /// Runs `work` in one immediate transaction, which is undone when it fails. A deferred one
@@ -215,6 +297,9 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, CatalogError> + Send + 'static,
     ) -> Result<T, CatalogError> {
+        if let Some(group) = self.group.clone() {
+            return self.run_bare(move |db| group.run(db, work)).await;
+        }
         let file = self.file.clone();
         self.run_bare(move |db| {
             let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -249,6 +334,37 @@ impl Writer {
         let sent = self.jobs.send(job).await;
         sent.map_err(|_| CatalogError::Cancelled)?;
         answered.await.map_err(|_| CatalogError::Cancelled)?
+    }
+}
+
+/// Writes that are committed together: by someone alone with the file, whom a crash sends back to
+/// the start anyway.
+#[derive(Clone, Debug)]
+struct Group {
+    max_rows: u64,
+    /// How many rows the connection had changed at the last commit.
+    committed: Arc<AtomicU64>,
+}
+
+impl Group {
+    fn run<T>(
+        &self,
+        db: &mut Connection,
+        work: impl FnOnce(&Connection) -> Result<T, CatalogError>,
+    ) -> Result<T, CatalogError> {
+        if db.is_autocommit() {
+            db.execute_batch("begin immediate")?;
+        }
+        // What fails is undone alone when it is dropped.
+        let part = db.savepoint()?;
+        let done = work(&part)?;
+        part.commit()?;
+        let rows = db.total_changes();
+        if rows.saturating_sub(self.committed.load(Ordering::Relaxed)) >= self.max_rows {
+            db.execute_batch("commit")?;
+            self.committed.store(rows, Ordering::Relaxed);
+        }
+        Ok(done)
     }
 }
 

@@ -7,6 +7,7 @@ mod connection;
 mod dump;
 mod events;
 mod objects;
+mod rebuild;
 mod relink;
 mod rows;
 mod sessions;
@@ -14,7 +15,7 @@ mod tally;
 mod value;
 mod write;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use capture::{
@@ -22,6 +23,7 @@ use capture::{
     session::SessionHead,
     trace::{SpanId, TraceId},
 };
+use rusqlite::Connection;
 use segment::end::EndBody;
 
 use self::connection::{File, Readers, Writer};
@@ -32,11 +34,17 @@ use super::{
 };
 use crate::{Timeline, row::EventRow};
 
+/// Rows of one transaction of a rebuild, which nobody waits for.
+const REBUILD_ROWS: u64 = 20_000;
+
 /// A catalogue in a file.
 pub(super) struct SqliteCatalog {
-    url: String,
+    file: File,
     writer: Writer,
     readers: Readers,
+    /// The catalogue that this one is to take the place of, while a rebuild fills it; and the lock
+    /// that keeps a second rebuild away.
+    replaces: Option<(File, std::fs::File)>,
 }
 
 impl SqliteCatalog {
@@ -49,17 +57,32 @@ impl SqliteCatalog {
         };
         let opened = now.then(|| file.open_for_writing()).transpose()?;
         Ok(Self {
-            url: url.to_owned(),
-            writer: Writer::spawn(file.clone(), opened)?,
-            readers: Readers::new(file),
+            writer: Writer::spawn(file.clone(), opened, None)?,
+            readers: Readers::new(file.clone()),
+            file,
+            replaces: None,
         })
+    }
+
+    /// Runs `work`, which may touch links of rows, and then settles those that did not fit into
+    /// its transaction, in as many as it takes.
+    async fn link<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, CatalogError> + Send + 'static,
+    ) -> Result<T, CatalogError> {
+        let with_rest = move |db: &Connection| Ok((work(db)?, relink::is_pending(db)?));
+        let (done, mut pending) = self.writer.run(with_rest).await?;
+        while pending {
+            pending = self.writer.run(relink::go_on).await?;
+        }
+        Ok(done)
     }
 }
 
 #[async_trait]
 impl Catalog for SqliteCatalog {
     fn url(&self) -> &str {
-        &self.url
+        &self.file.url
     }
 
     async fn probe(&self) -> Result<(), CatalogError> {
@@ -79,23 +102,18 @@ impl Catalog for SqliteCatalog {
 
     async fn put_head(&self, head: &SessionHead, stored: Stored) -> Result<(), CatalogError> {
         let head = head.clone();
-        self.writer
-            .run(move |db| write::put_head(db, &head, stored))
+        self.link(move |db| write::put_head(db, &head, stored))
             .await
     }
 
     async fn put_object(&self, object: &CommittedObject) -> Result<(), CatalogError> {
         let object = object.clone();
-        self.writer
-            .run(move |db| write::put_object(db, &object))
-            .await
+        self.link(move |db| write::put_object(db, &object)).await
     }
 
     async fn put_end(&self, end: &EndBody, stored: Stored) -> Result<(), CatalogError> {
         let end = end.clone();
-        self.writer
-            .run(move |db| write::put_end(db, &end, stored))
-            .await
+        self.link(move |db| write::put_end(db, &end, stored)).await
     }
 
     async fn put_interrupted(
@@ -104,8 +122,7 @@ impl Catalog for SqliteCatalog {
         n: u64,
         at: WallTime,
     ) -> Result<(), CatalogError> {
-        self.writer
-            .run(move |db| write::put_interrupted(db, session, n, at))
+        self.link(move |db| write::put_interrupted(db, session, n, at))
             .await
     }
 
@@ -196,10 +213,7 @@ impl Catalog for SqliteCatalog {
         }
         for chunk in chunks {
             let log = log.clone();
-            let part = self
-                .writer
-                .run(move |db| rows::put(db, &log, &chunk))
-                .await?;
+            let part = self.link(move |db| rows::put(db, &log, &chunk)).await?;
             put.accepted += part.accepted;
             put.duplicate += part.duplicate;
         }
@@ -249,12 +263,28 @@ impl Catalog for SqliteCatalog {
             .await
     }
 
-    async fn begin_rebuild(&self) -> Result<(), CatalogError> {
-        self.writer.run_bare(write::begin_rebuild).await
+    async fn begin_rebuild(&self) -> Result<Arc<dyn Catalog>, CatalogError> {
+        let beside = self.file.beside();
+        let lock = beside.lock()?;
+        beside.remove()?;
+        let opened = beside.open_for_writing()?;
+        let writer = Writer::spawn(beside.clone(), Some(opened), Some(REBUILD_ROWS))?;
+        writer.run_bare(rebuild::prepare).await?;
+        Ok(Arc::new(Self {
+            writer,
+            readers: Readers::new(beside.clone()),
+            file: beside,
+            replaces: Some((self.file.clone(), lock)),
+        }))
     }
 
     async fn finish_rebuild(&self) -> Result<(), CatalogError> {
-        self.writer.run_bare(write::finish_rebuild).await
+        let no_rebuild = || CatalogError::Database("it is no rebuild".into());
+        let (replaces, _lock) = self.replaces.as_ref().ok_or_else(no_rebuild)?;
+        let replaces = replaces.clone();
+        let take_place = move |db: &mut Connection| rebuild::take_place(db, &replaces);
+        self.writer.run_bare(take_place).await?;
+        self.file.remove()
     }
 
     async fn dump(&self) -> Result<BTreeMap<String, Vec<String>>, CatalogError> {
@@ -273,7 +303,7 @@ mod tests {
         let path = folder.path().join("catalog.db");
         let catalog = SqliteCatalog::open("sqlite:", &path, true).unwrap();
         let limit_pages = async |pages: i64| {
-            let limit = move |db: &mut rusqlite::Connection| {
+            let limit = move |db: &mut Connection| {
                 db.pragma_update(None, "max_page_count", pages)?;
                 Ok(())
             };
@@ -296,5 +326,47 @@ mod tests {
         assert!(catalog.event(&rows[0].id).await.unwrap().is_none());
         limit_pages(1_000_000).await;
         assert_eq!(catalog.put_rows(&log, &rows).await.unwrap().accepted, 500);
+    }
+    #[tokio::test]
+    async fn a_large_backlog_is_linked_in_small_transactions() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |name: &str| SqliteCatalog::open("sqlite:", &folder.path().join(name), true);
+        let (waiting, ready) = (open("a.db").unwrap(), open("b.db").unwrap());
+        let head: SessionHead = serde_json::from_str(
+            r#"{"format":1,"id":"01937f0e-7c1a-7b2c-9d3e-0123456789ab",
+                "start":"2026-11-30T09:00:00Z","protocol":"vnc","source":"vnc://a",
+                "server_name":"a","size":[64,48],"fps_max":15,"recorder":"test",
+                "run":"r-1"}"#,
+        )
+        .unwrap();
+        let log = LogObject {
+            key: "v1/rows/a.ndjson.zst".into(),
+            stored: Stored::of(b"a"),
+        };
+        let line =
+            |n: usize| format!(r#"{{"time":"2026-11-30T09:00:00Z","text":"{n}","run":"r-1"}}"#);
+        let rows = (0..2_500).map(|n| crate::row::parse(line(n).as_bytes(), 1).unwrap());
+        let rows: Vec<EventRow> = rows.collect();
+        let stored = Stored::of(b"head");
+        ready.put_head(&head, stored).await.unwrap();
+        ready.put_rows(&log, &rows).await.unwrap();
+        waiting.put_rows(&log, &rows).await.unwrap();
+
+        let linked = async || {
+            let sql = "select count(*) from event where session is not null";
+            let count = move |db: &Connection| {
+                let linked: i64 = db.query_row(sql, [], |row| row.get(0))?;
+                Ok(linked)
+            };
+            waiting.readers.run(count).await.unwrap()
+        };
+        let put = head.clone();
+        let first = move |db: &Connection| write::put_head(db, &put, stored);
+        waiting.writer.run(first).await.unwrap();
+        assert_eq!(linked().await, 1000);
+        // Whoever writes next goes on, also after a crash.
+        waiting.put_head(&head, stored).await.unwrap();
+        assert_eq!(linked().await, 2500);
+        assert_eq!(waiting.dump().await.unwrap(), ready.dump().await.unwrap());
     }
 }

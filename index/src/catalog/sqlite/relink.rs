@@ -14,7 +14,7 @@ use super::{
     write::{OPEN, find_session},
 };
 use crate::{
-    catalog::{CatalogError, Place},
+    catalog::{CatalogError, MAX_WRITE_ROWS, Place},
     link::{self, Candidate, Tie},
     row::EventRow,
     timeline::start_anchor,
@@ -190,8 +190,28 @@ pub(super) fn traces_changed(db: &Connection, traces: BTreeSet<Trace>) -> Result
     rows.settle(db)
 }
 
-/// Keys of rows to look at again. All of them are settled in the transaction that touched them,
-/// so that no reader sees a session without its rows.
+/// Whether rows wait to be looked at again.
+pub(super) fn is_pending(db: &Connection) -> Result<bool, CatalogError> {
+    Ok(db.prepare_cached("select 1 from relink")?.exists([])?)
+}
+
+/// Looks again at as many waiting rows as one transaction takes. Gives whether more wait.
+pub(super) fn go_on(db: &Connection) -> Result<bool, CatalogError> {
+    let first = format!("select event from relink order by event limit {MAX_WRITE_ROWS}");
+    let mut rows = Touched::default();
+    let mut statement = db.prepare_cached(&first)?;
+    for key in statement.query_map([], |row| row.get(0))? {
+        rows.0.insert(key?);
+    }
+    if let Some(last) = rows.0.last() {
+        db.prepare_cached("delete from relink where event <= ?")?
+            .execute([last])?;
+    }
+    rows.settle(db)?;
+    is_pending(db)
+}
+
+/// Keys of rows to look at again.
 #[derive(Default)]
 struct Touched(BTreeSet<i64>);
 
@@ -228,8 +248,17 @@ impl Touched {
         Ok(())
     }
 
-    /// Gives each row the session and moment it has as things stand.
-    fn settle(self, db: &Connection) -> Result<(), CatalogError> {
+    /// Gives each row the session and moment it has as things stand. What is more than one
+    /// transaction takes waits in the table `relink`, and whoever writes next goes on with it, so
+    /// that no writer keeps the others out for long.
+    fn settle(mut self, db: &Connection) -> Result<(), CatalogError> {
+        if let Some(&rest) = self.0.iter().nth(MAX_WRITE_ROWS) {
+            let mut wait =
+                db.prepare_cached("insert into relink (event) values (?) on conflict do nothing")?;
+            for key in self.0.split_off(&rest) {
+                wait.execute([key])?;
+            }
+        }
         let (mut clocks, mut tally) = (Clocks::default(), Tally::default());
         for key in self.0 {
             settle_row(db, key, &mut clocks, &mut tally)?;

@@ -44,7 +44,7 @@ create table session (
     -- The latest interrupted/{n}.json.
     interrupted     integer,
     interrupted_utc integer,
-    -- Lease: when its agent was last heard of; given up with each note of an interruption.
+    -- Lease: when its agent was last heard of.
     seen_utc        integer,
     check ((end_utc is null) = (end_sha256 is null)),
     check ((interrupted is null) = (interrupted_utc is null))

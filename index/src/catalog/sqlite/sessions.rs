@@ -73,7 +73,7 @@ pub(super) fn silent(
 ) -> Result<Vec<Silent>, CatalogError> {
     let mut statement = db.prepare_cached(
         "select id, start_utc, seen_utc, interrupted from session where end_utc is null \
-         and (interrupted is null or seen_utc is not null) \
+         and (interrupted is null or ifnull(seen_utc, 0) > ifnull(noted_seen_utc, 0)) \
          and max(ifnull(seen_utc, 0), start_utc) <= ?1 order by start_utc limit ?2",
     )?;
     let mut rows = statement.query(params![lease(now), int(limit as u64)?])?;

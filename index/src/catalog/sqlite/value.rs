@@ -18,6 +18,7 @@ impl From<rusqlite::Error> for CatalogError {
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Busy(error.into()),
             Some(Code::DiskFull) => Self::Full(error.into()),
             Some(Code::DatabaseCorrupt | Code::NotADatabase) => Self::Corrupt(error.into()),
+            Some(Code::ConstraintViolation) => Self::Refused(error.into()),
             _ => Self::Database(error.into()),
         }
     }
@@ -29,7 +30,7 @@ pub(super) fn damaged(what: impl Into<String>) -> CatalogError {
 
 /// A count, size or time as SQLite holds it.
 pub(super) fn int(value: u64) -> Result<i64, CatalogError> {
-    i64::try_from(value).map_err(|error| CatalogError::Database(error.into()))
+    i64::try_from(value).map_err(|error| CatalogError::Refused(error.into()))
 }
 
 pub(super) fn int_ms(t: MediaTime) -> Result<i64, CatalogError> {

@@ -278,7 +278,7 @@ pub(super) fn put_interrupted(
     let session = session_key(db, session)?;
     let was_until = until(db, session)?;
     let updated = db.execute(
-        "update session set interrupted = ?2, interrupted_utc = ?3, seen_utc = null, \
+        "update session set interrupted = ?2, interrupted_utc = ?3, noted_seen_utc = seen_utc, \
          until_utc = coalesce(end_utc, ?3) where key = ?1 and ifnull(interrupted, 0) < ?2",
         params![session, int(n)?, at.unix_ms()],
     )?;
@@ -300,37 +300,6 @@ pub(super) fn renew(
         return Err(CatalogError::UnknownSession { session });
     }
     Ok(())
-}
-
-/// Empties every table but `meta`. A rebuild that is cut short is run again, so its writes need
-/// not be durable one by one.
-pub(super) fn begin_rebuild(db: &mut Connection) -> Result<(), CatalogError> {
-    let clear = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    for table in [
-        "outcome",
-        "trace_link",
-        "event",
-        "log",
-        "mask",
-        "anchor",
-        "gap",
-        "repeat",
-        "fragment",
-        "object",
-        "label",
-        "session",
-    ] {
-        clear.execute(&format!("delete from {table}"), [])?;
-    }
-    clear.commit()?;
-    Ok(db.execute_batch("pragma synchronous = off; pragma wal_autocheckpoint = 65536;")?)
-}
-
-pub(super) fn finish_rebuild(db: &mut Connection) -> Result<(), CatalogError> {
-    Ok(db.execute_batch(
-        "pragma synchronous = full; pragma wal_autocheckpoint = 8192; \
-         pragma wal_checkpoint (truncate); pragma optimize;",
-    )?)
 }
 
 /// The session's key.

@@ -12,12 +12,13 @@ use axum::{
 use index::{
     Timeline,
     catalog::{Cursor, SessionSummary},
+    owner,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{ApiError, params, timeline::GapSpan};
-use crate::archive::Archive;
+use crate::{archive::Archive, fault};
 use facts::Facts;
 
 pub(super) use facts::Session;
@@ -30,7 +31,22 @@ pub(super) struct SessionList {
     facets: BTreeMap<String, BTreeMap<String, u64>>,
     /// Asks for the next page; null at the end.
     next: Option<String>,
+    /// Why nothing is listed though sessions are stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<Notice>,
 }
+
+/// Something that whoever looks at an answer should know.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Notice {
+    code: &'static str,
+    message: &'static str,
+}
+
+const EMPTY: Notice = Notice {
+    code: "catalogue_empty",
+    message: fault::EMPTY,
+};
 
 /// Lists sessions.
 #[utoipa::path(
@@ -55,10 +71,15 @@ pub(super) async fn list(
 ) -> Result<Json<SessionList>, ApiError> {
     let query = query::parse(query.as_deref().unwrap_or_default())?;
     let page = archive.catalog.sessions(&query, (archive.now)()).await?;
+    let lost = page.sessions.is_empty()
+        && owner::is_lost(&*archive.store, &*archive.catalog)
+            .await
+            .unwrap_or(false);
     Ok(Json(SessionList {
         sessions: page.sessions.into_iter().map(Into::into).collect(),
         facets: page.facets,
         next: page.next.map(|Cursor(next)| next),
+        notice: lost.then_some(EMPTY),
     }))
 }
 

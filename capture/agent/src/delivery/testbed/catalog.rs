@@ -1,7 +1,10 @@
 //! A catalogue that only keeps in mind what it was told, and can be away. It answers at once, so
 //! that a paused clock does not run while it works.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
 
 use async_trait::async_trait;
 use capture::{
@@ -13,7 +16,7 @@ use index::{
     Catalog, CatalogError, EventRow, Timeline,
     catalog::{
         CommittedObject, EventPage, EventQuery, LinkedRow, LogObject, ObjectRow, Place, Put,
-        SessionPage, SessionQuery, SessionSummary, Stored, TraceLink,
+        SessionPage, SessionQuery, SessionSummary, Silent, Stored, TraceLink,
     },
 };
 use segment::end::EndBody;
@@ -88,6 +91,10 @@ impl Catalog for TestCatalog {
         Err(CatalogError::Cancelled)
     }
 
+    async fn silent(&self, _: WallTime, _: usize) -> Result<Vec<Silent>, CatalogError> {
+        Err(CatalogError::Cancelled)
+    }
+
     async fn head(&self, _: SessionId) -> Result<Option<SessionHead>, CatalogError> {
         Err(CatalogError::Cancelled)
     }
@@ -145,7 +152,7 @@ impl Catalog for TestCatalog {
         Err(CatalogError::Cancelled)
     }
 
-    async fn begin_rebuild(&self) -> Result<(), CatalogError> {
+    async fn begin_rebuild(&self) -> Result<Arc<dyn Catalog>, CatalogError> {
         Err(CatalogError::Cancelled)
     }
 
