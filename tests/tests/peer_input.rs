@@ -11,8 +11,10 @@ use pipeline_tests::playhead::{Home, Proxy, Recorded, Server, Session};
 use pipeline_tests::secrets::check_nowhere;
 use serde_json::{Value, json};
 
-/// How far a recorded time may lie from when the driver sent.
+/// How far a recorded time lies from when the driver sent, unless the machine was busy elsewhere.
 const LATE_MS: u64 = 20;
+/// How far any may lie.
+const BUSY_MS: u64 = 1_000;
 const SIZE: (u16, u16) = (1280, 800);
 const SMALLER: (u16, u16) = (1024, 768);
 /// A policy under which all that is typed and pasted may be kept.
@@ -85,23 +87,43 @@ fn work(driver: &mut Driver, desktop: &Desktop) -> anyhow::Result<Sent> {
     Ok(sent)
 }
 
-fn check_texts(session: &Session<'_>, recorded: &[Recorded], sent: &Sent) -> anyhow::Result<()> {
-    let start_ms = session.start_ms()?;
-    let near = |t: u64, utc_ms: u64, what: &str| {
-        let off = (start_ms + t).abs_diff(utc_ms);
-        ensure!(off <= LATE_MS, "{what} is {off} ms off");
+/// How far what was recorded lies from what was done, in ms.
+struct Offs {
+    start_ms: u64,
+    all: Vec<u64>,
+}
+
+impl Offs {
+    fn from(start_ms: u64) -> Self {
+        let all = Vec::new();
+        Self { start_ms, all }
+    }
+
+    fn add(&mut self, t: u64, done_ms: u64) {
+        self.all.push((self.start_ms + t).abs_diff(done_ms));
+    }
+
+    /// A clock that is off shows in all of them, a machine that was busy for a moment in a few.
+    fn check(mut self) -> anyhow::Result<()> {
+        self.all.sort_unstable();
+        let (middle, last) = (self.all.get(self.all.len() / 2), self.all.last());
+        ensure!(middle.is_some_and(|&ms| ms <= LATE_MS), "{:?}", self.all);
+        ensure!(last.is_some_and(|&ms| ms <= BUSY_MS), "{:?}", self.all);
         Ok(())
-    };
+    }
+}
+
+fn check_texts(session: &Session<'_>, recorded: &[Recorded], sent: &Sent) -> anyhow::Result<()> {
+    let mut offs = Offs::from(session.start_ms()?);
     let runs: Vec<&Recorded> = of(recorded, "text_run").collect();
     let texts: Vec<&Value> = runs.iter().map(|run| &run.data["text"]).collect();
     ensure!(
         texts == TEXTS.map(Value::from).iter().collect::<Vec<_>>(),
         "{texts:?}"
     );
-    for (run, (text, first, last)) in runs.iter().zip(&sent.texts) {
-        near(run.t, *first, &format!("the first key of {text:?}"))?;
-        let to = run.data["to"].as_u64().context("no end of the run")?;
-        near(to, *last, &format!("the last key of {text:?}"))?;
+    for (run, (_, first, last)) in runs.iter().zip(&sent.texts) {
+        offs.add(run.t, *first);
+        offs.add(run.data["to"].as_u64().context("no end of the run")?, *last);
     }
     let typed: String = of(recorded, "key")
         .filter(|key| key.data["down"] == true)
@@ -113,13 +135,13 @@ fn check_texts(session: &Session<'_>, recorded: &[Recorded], sent: &Sent) -> any
     let returns = of(recorded, "key").filter(|key| key.data["name"] == "Return");
     let pressed = returns.filter(|key| key.data["down"] == true);
     for (key, utc_ms) in pressed.zip(&sent.returns) {
-        near(key.t, *utc_ms, "Return")?;
+        offs.add(key.t, *utc_ms);
     }
-    Ok(())
+    offs.check()
 }
 
 fn check_clicks(session: &Session<'_>, recorded: &[Recorded], sent: &Sent) -> anyhow::Result<()> {
-    let start_ms = session.start_ms()?;
+    let mut offs = Offs::from(session.start_ms()?);
     let down = of(recorded, "pointer").filter(|event| event.data["action"] == "down");
     let clicks: Vec<&Recorded> = down.collect();
     ensure!(clicks.len() == sent.clicks.len(), "{clicks:?}");
@@ -129,10 +151,9 @@ fn check_clicks(session: &Session<'_>, recorded: &[Recorded], sent: &Sent) -> an
             "{click:?} is not at {x},{y}"
         );
         ensure!(click.data["button"] == "left", "{click:?}");
-        let off = (start_ms + click.t).abs_diff(*utc_ms);
-        ensure!(off <= LATE_MS, "a click is {off} ms off");
+        offs.add(click.t, *utc_ms);
     }
-    Ok(())
+    offs.check()
 }
 
 fn check_wheel(recorded: &[Recorded]) -> anyhow::Result<()> {

@@ -43,6 +43,39 @@ pub(crate) fn wall() -> WallTime {
     WallTime::from_unix_ms(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
+/// The same instant on both clocks. Between reading one and the other a busy machine may let this
+/// process wait, which would look as if the wall clock had been moved.
+pub(crate) fn both() -> (BootTime, WallTime) {
+    let readings = (0..READINGS_MAX).map(|_| {
+        let at = BootTime::now();
+        let utc = wall();
+        (BootTime::now().ms_since(at), (at, utc))
+    });
+    closest(readings).unwrap_or_else(|| (BootTime::now(), wall()))
+}
+
+/// A machine that is this busy between all readings gets the best of them.
+const READINGS_MAX: usize = 16;
+/// What lies between two readings of clocks that count in ms, when nothing came between.
+const TOGETHER_MS: u64 = 1;
+
+/// The first of `readings` that took no time, or the one that took the least.
+fn closest<T>(readings: impl Iterator<Item = (u64, T)>) -> Option<T> {
+    let mut best: Option<(u64, T)> = None;
+    for (took_ms, reading) in readings {
+        if best
+            .as_ref()
+            .is_none_or(|(least_ms, _)| took_ms < *least_ms)
+        {
+            best = Some((took_ms, reading));
+        }
+        if took_ms <= TOGETHER_MS {
+            break;
+        }
+    }
+    best.map(|(_, reading)| reading)
+}
+
 /// The kernel's own bound on the wall clock's error, or `None` where nothing disciplines it.
 #[expect(
     unsafe_code,
@@ -81,4 +114,26 @@ pub(crate) fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_that_was_interrupted_is_taken_again() {
+        let check = |took_ms: &[u64], taken: Option<usize>, asked: usize| {
+            let mut count = 0;
+            let readings = took_ms.iter().enumerate().map(|(at, ms)| {
+                count += 1;
+                (*ms, at)
+            });
+            assert_eq!(closest(readings), taken);
+            assert_eq!(count, asked, "{took_ms:?}");
+        };
+        check(&[0, 5], Some(0), 1);
+        check(&[44, 1, 0], Some(1), 2);
+        check(&[44, 12, 30], Some(1), 3);
+        check(&[], None, 0);
+    }
 }

@@ -184,8 +184,8 @@ impl<'a> Recording<'a> {
 
     /// Writes the head; the first frame's receipt is the session's beginning.
     fn begin(&mut self, received: BootTime, desktop: &Desktop) -> anyhow::Result<()> {
-        let late_ms = i64::try_from(BootTime::now().ms_since(received)).unwrap_or(0);
-        let start = clock::wall().plus_ms(-late_ms);
+        let (now, utc) = clock::both();
+        let start = utc.plus_ms(-i64::try_from(now.ms_since(received)).unwrap_or(0));
         let head = SessionHead {
             format: SessionHead::FORMAT,
             id: self.spec.session,
@@ -358,8 +358,9 @@ impl<'a> Recording<'a> {
             t.min(film.proven)
         };
         let to = film.track.end(to, &mut film.outputs)?;
-        let late_ms = film.clock.at(BootTime::now()).ms_since(to);
-        let utc = clock::wall().plus_ms(-i64::try_from(late_ms).unwrap_or(0));
+        let (now, utc) = clock::both();
+        let late_ms = film.clock.at(now).ms_since(to);
+        let utc = utc.plus_ms(-i64::try_from(late_ms).unwrap_or(0));
         self.write()?;
         self.reports.send(&Report::Ended { t: to, utc, reason });
         Ok(())
@@ -376,10 +377,10 @@ impl<'a> Recording<'a> {
         let Some(film) = &mut self.film else {
             return Ok(());
         };
-        let now = BootTime::now();
-        if let Some(anchor) =
-            film.anchors
-                .observe(film.clock.at(now), clock::wall(), clock::wall_error_ms())
+        let (now, utc) = clock::both();
+        if let Some(anchor) = film
+            .anchors
+            .observe(film.clock.at(now), utc, clock::wall_error_ms())
         {
             film.track.anchor(anchor, &mut film.outputs);
         }
