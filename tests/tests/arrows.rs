@@ -16,7 +16,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
     ("encoder", &["capture", "policy", "segment"]),
     ("capture-screen", &["capture"]),
     ("capture-vnc", &["capture"]),
-    ("store", &["segment"]),
+    ("store", &["capture", "segment"]),
     ("index", &["capture", "segment", "store"]),
     (
         "capture-agent",
