@@ -114,7 +114,9 @@ export class Replay {
     const player = this.player.value;
     if (player === undefined) return; // `open` follows the newest
     player.pause();
-    player.seek(await this.#arrive());
+    const t = await this.#moment(query);
+    if (query !== this.#query) return; // a newer address was followed meanwhile
+    player.seek(t);
     this.arriving.value = false;
   }
 
