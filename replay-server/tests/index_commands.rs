@@ -74,6 +74,13 @@ async fn a_lost_catalogue_is_found_and_made_again() {
 }
 
 #[tokio::test]
+async fn a_check_needs_no_marker_and_writes_none() {
+    let home = home("catalog.db").await;
+    check(&home, &["check"], 0, "is what a rebuild would make");
+    assert!(!home.path().join("store/v1/owner.json").exists());
+}
+
+#[tokio::test]
 async fn a_session_that_is_no_longer_stored_and_one_that_differs_are_named() {
     let home = home("catalog.db").await;
     index(&home, &["rebuild"]);

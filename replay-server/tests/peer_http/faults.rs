@@ -1,7 +1,9 @@
 //! What is unknown, damaged or hostile, and what every answer carries.
 
 use axum::http::StatusCode;
+use index::owner;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::{
     client::Client,
@@ -66,7 +68,11 @@ async fn peer_every_answer_carries_the_headers_that_keep_browsers_safe() {
 
 #[tokio::test]
 async fn peer_the_server_is_ready_while_its_store_is_there() {
-    let client = Client::new().await;
+    let fixture = Fixture::record(vec![]).await;
+    let (store, catalog) = (&*fixture.archive.store, &*fixture.archive.catalog);
+    let claimed = owner::claim(store, catalog, Uuid::from_u128(1)).await;
+    claimed.unwrap();
+    let client = Client::of(fixture);
     client.ok("//healthz").await;
     client.ok("//readyz").await;
 }
