@@ -23,6 +23,7 @@ const CLOSE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Home {
     folder: tempfile::TempDir,
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Home {
@@ -34,7 +35,15 @@ impl Home {
         let folder = tempfile::Builder::new()
             .prefix("playhead-test-")
             .tempdir()?;
-        Ok(Self { folder })
+        let variables = Vec::new();
+        Ok(Self { folder, variables })
+    }
+
+    /// The same, with this variable set for each program of the product.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.to_owned()));
+        self
     }
 
     /// Where it lies; logs of test programs lie there too.
@@ -49,7 +58,9 @@ impl Home {
     /// When it has not been built.
     pub fn command(&self, name: &str) -> anyhow::Result<Command> {
         let mut command = Command::new(program(name)?);
-        command.env("PLAYHEAD_HOME", self.path());
+        command
+            .env("PLAYHEAD_HOME", self.path())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         Ok(command)
     }
 

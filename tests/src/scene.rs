@@ -30,7 +30,14 @@ impl Scene {
     /// # Errors
     /// When a part does not come up.
     pub fn start(size: (u16, u16), record: &[&str]) -> anyhow::Result<Self> {
-        let home = Home::new()?;
+        Self::start_in(Home::new()?, size, record)
+    }
+
+    /// The same, recorded into `home`.
+    ///
+    /// # Errors
+    /// When a part does not come up.
+    pub fn start_in(home: Home, size: (u16, u16), record: &[&str]) -> anyhow::Result<Self> {
         let desktop = Desktop::start(home.path(), size)?;
         let painter = Painter::start(home.path(), &desktop, &["--seconds", "600"])?;
         let recorder = Recorder::start(&home, &desktop.url(), record)?;
