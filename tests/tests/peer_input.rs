@@ -179,6 +179,15 @@ fn check_clipboard(recorded: &[Recorded]) -> anyhow::Result<()> {
 /// The machine reads what the driver types, and what it copies is recorded on its way out.
 #[test]
 fn peer_keys_reach_the_machine_and_its_clipboard_the_record() -> anyhow::Result<()> {
+    check_both_ways("shared")
+}
+
+#[test]
+fn peer_keys_and_clipboard_pass_over_a_single_connection_too() -> anyhow::Result<()> {
+    check_both_ways("single")
+}
+
+fn check_both_ways(upstream: &str) -> anyhow::Result<()> {
     const LINE: &str = "echo through the proxy";
     const COPIED: &str = "copied on the machine";
     /// In the terminal.
@@ -187,7 +196,7 @@ fn peer_keys_reach_the_machine_and_its_clipboard_the_record() -> anyhow::Result<
     let desktop = Desktop::start(home.path(), (640, 480))?;
     let mut terminal = Terminal::start(home.path(), &desktop)?;
     let policy = home.policy(KEEP)?;
-    let options = ["--policy", &policy, "--once", "--upstream", "shared"];
+    let options = ["--policy", &policy, "--once", "--upstream", upstream];
     let proxy = Proxy::start(&home, &desktop.url(), &options)?;
     let mut driver = Driver::connect(proxy.address, None)?;
     driver.take_classic_clipboard()?;

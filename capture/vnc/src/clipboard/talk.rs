@@ -72,6 +72,12 @@ impl Talk {
         self.caps_due = true;
     }
 
+    /// The other side does not speak the extended protocol, or no longer.
+    pub(crate) const fn restrict(&mut self) {
+        self.extended = false;
+        self.caps_due = false;
+    }
+
     /// There is new text on this side's clipboard.
     pub(crate) fn put(&mut self, text: String) {
         self.text = Some(text);

@@ -134,6 +134,8 @@ impl Serving {
         self.pointer_changed([pointer.rect_on(self.size); 2], true);
         if encodings.contains(&encoding::EXTENDED_CLIPBOARD) {
             self.talk.extend();
+        } else {
+            self.talk.restrict();
         }
     }
 
@@ -161,9 +163,11 @@ impl Serving {
         size: Size,
         out: &mut Vec<u8>,
     ) {
-        self.talk.say(out);
-        if self.slices.is_empty() && !self.requested.is_empty() {
-            self.begin(pointer, size, out);
+        if self.slices.is_empty() {
+            self.talk.say(out); // never between the parts of an update
+            if !self.requested.is_empty() {
+                self.begin(pointer, size, out);
+            }
         }
         let painted = Some(pointer).filter(|_| !self.takes.cursor);
         let source = Source {

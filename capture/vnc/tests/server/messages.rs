@@ -195,6 +195,17 @@ fn an_extended_client_asks_for_the_clipboard_and_gets_it() {
 }
 
 #[test]
+fn a_client_that_takes_the_extension_back_gets_latin_1_again() {
+    let mut client = Client::new();
+    client.say(&EXTENDED).unwrap();
+    client.hears();
+    client.say(&[2, 0, 0, 0]).unwrap();
+    let machine = text(Direction::FromMachine, "café");
+    client.session.clipboard(&machine);
+    assert_eq!(client.hears(), b"\x03\0\0\0\0\0\0\x04caf\xe9");
+}
+
+#[test]
 fn a_clients_extended_clipboard_is_asked_for() {
     let mut client = Client::new();
     client.say(&EXTENDED).unwrap();

@@ -2,11 +2,13 @@
 
 use capture::{
     Damage, Framebuffer, Rect, Size,
-    input::{Input, Key},
+    input::{Clipboard, Input, Key},
     source::SourceEvent,
 };
 use capture_vnc::{Challenge, Config, Password, Session, server};
 
+/// A piece as large as this is part of a picture.
+const PART_BYTES: usize = 200 << 10;
 pub(crate) const CHALLENGE: [u8; 16] = *b"0123456789abcdef";
 
 pub(crate) fn config(size: Size, password: Option<&str>) -> server::Config {
@@ -27,6 +29,8 @@ pub(crate) struct Pair {
     pub(crate) screen: Framebuffer,
     pub(crate) events: Vec<SourceEvent>,
     pub(crate) acts: Vec<Input>,
+    /// What the machine's clipboard takes on once a part of a large picture was transmitted.
+    pub(crate) copied: Option<Clipboard>,
     /// The largest piece that the server transmitted.
     pub(crate) largest_bytes: usize,
     now_ms: u64,
@@ -41,6 +45,7 @@ impl Pair {
             screen: Framebuffer::new(Size::new(1, 1), 0).unwrap(),
             events: Vec::new(),
             acts: Vec::new(),
+            copied: None,
             largest_bytes: 0,
             now_ms: 0,
         }
@@ -72,6 +77,11 @@ impl Pair {
                 for piece in bytes.chunks(1000) {
                     let heard = self.client.handle_bytes(now_ms, piece, &mut self.screen);
                     heard.unwrap();
+                }
+                if self.largest_bytes >= PART_BYTES
+                    && let Some(copied) = self.copied.take()
+                {
+                    self.server.clipboard(&copied);
                 }
                 said = true;
             }

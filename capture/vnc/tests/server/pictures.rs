@@ -1,7 +1,10 @@
 //! A client sees every pixel as the server shows it, in each layout and encoding.
 
 use capture::{
-    Damage, Framebuffer, Point, Rect, Size, cursor::CursorShape, pixels::PixelFormat,
+    Damage, Framebuffer, Point, Rect, Size,
+    cursor::CursorShape,
+    input::{Clipboard, Direction, Format},
+    pixels::PixelFormat,
     source::SourceEvent,
 };
 use capture_vnc::{Config, Encoding};
@@ -163,6 +166,21 @@ fn a_large_picture_comes_in_parts() {
         assert_equal(&pair, BGRX);
         assert!(pair.largest_bytes < 2 << 20, "{}", pair.largest_bytes);
     }
+}
+
+#[test]
+fn a_clipboard_waits_for_the_end_of_a_picture() {
+    let mut pair = Pair::new(Size::new(1280, 800), client(BGRX, Encoding::Raw));
+    let copied = Clipboard {
+        direction: Direction::FromMachine,
+        formats: vec![Format::Text],
+        text: Some("copied".to_owned()),
+        len_bytes: 6,
+    };
+    pair.copied = Some(copied.clone());
+    pair.talk();
+    assert_equal(&pair, BGRX);
+    assert!(pair.saw(&SourceEvent::Clipboard(copied)));
 }
 
 #[test]
