@@ -5,6 +5,8 @@
 //! the object was read back. The catalogue is told beside it, and later if it cannot be now. A file
 //! that never gives its object is set aside, so that it holds up no other.
 
+#[cfg(test)]
+mod broken_catalogue;
 mod fault;
 mod piece;
 pub(crate) mod retry;
@@ -58,7 +60,8 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Opens both and tries whether the store keeps its promises.
+    /// Opens the store, which has to keep its promises, and a catalogue, which may be in any state:
+    /// what is recorded does not wait for it, and rows are owed to one that fails.
     pub(crate) async fn open(options: &cli::Places) -> Result<Self, Failure> {
         let refused = |error: anyhow::Error| Kind::Store.because(error);
         let store = store::open_store(&options.store).map_err(|error| refused(error.into()))?;
@@ -67,7 +70,7 @@ impl Places {
             .map_err(|_| refused(anyhow!("store {} does not answer", store.url())))?
             .map_err(|error| refused(error.into()))?;
         let catalog =
-            index::open_catalog(&options.catalog).map_err(|error| refused(error.into()))?;
+            index::open_catalog_later(&options.catalog).map_err(|error| refused(error.into()))?;
         Ok(Self { store, catalog })
     }
 }

@@ -23,13 +23,15 @@ pub(crate) async fn doctor(options: cli::Doctor) -> Result<(), Failure> {
     tell("encoder", encoder());
     tell("spool", spool(&options.places));
     tell("clock", Ok(clock()));
-    let places = Places::open(&options.places)
-        .await
-        .map_err(Failure::into_cause);
-    tell(
-        "store and catalogue",
-        places.map(|places| places.store.url().to_owned()),
-    );
+    match Places::open(&options.places).await {
+        Ok(places) => {
+            tell("store", Ok(places.store.url().to_owned()));
+            let written = places.catalog.probe().await;
+            let url = || places.catalog.url().to_owned();
+            tell("catalogue", written.map(|()| url()).map_err(Into::into));
+        }
+        Err(failure) => tell("store and catalogue", Err(failure.into_cause())),
+    }
     if let Some(source) = &options.url {
         let found = match options.secret.read() {
             Ok(access) => child::try_source(source, &access).await,

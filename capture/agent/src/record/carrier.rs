@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use segment::end::EndReason;
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{mpsc, watch},
     time::{Instant, sleep_until},
 };
 
@@ -21,10 +21,21 @@ use crate::{
     spool::Folder,
 };
 
-/// Deliver everything and the end record, and say so.
+/// Deliver everything and the end record, and say how far that is.
 pub(super) struct Finish {
     pub(super) reason: EndReason,
-    pub(super) reply: oneshot::Sender<()>,
+    pub(super) sent: watch::Sender<Sent>,
+}
+
+/// How much of a session is where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// Some of it waits in the spool.
+    Partly,
+    /// All of it is in the store, and the catalogue does not know all of that.
+    Stored,
+    /// Store and catalogue have it.
+    Wholly,
 }
 
 /// Carries one session.
@@ -149,6 +160,7 @@ impl Carrier {
             None => match &self.finish {
                 Some(finish) if !delivery.has_ended() => {
                     delivery.end(finish.reason, false).await?;
+                    finish.sent.send_replace(Sent::Stored);
                 }
                 _ => return Ok(Then::Wait),
             },
@@ -180,7 +192,7 @@ impl Carrier {
                 match self.finish.take_if(|_| ended) {
                     None => Then::Wait,
                     Some(finish) => {
-                        let _ = finish.reply.send(()); // the parent may have given up waiting
+                        finish.sent.send_replace(Sent::Wholly);
                         Then::Stop
                     }
                 }

@@ -9,14 +9,14 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use segment::end::EndReason;
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{mpsc, watch},
     task::JoinHandle,
     time::{sleep, timeout},
 };
 
 use super::{
     announce::Announcer,
-    carrier::{Carrier, Finish},
+    carrier::{Carrier, Finish, Sent},
 };
 use crate::{
     clock,
@@ -32,6 +32,8 @@ const LEASE_EVERY: Duration = Duration::from_secs(5);
 pub(super) enum Delivered {
     /// The store has all of it, the end record last.
     Wholly,
+    /// The store has all of it; the catalogue is still to be told.
+    Stored,
     /// The store has some of it; the rest waits in the spool.
     Partly(anyhow::Error),
 }
@@ -143,15 +145,18 @@ impl Courier {
     /// Delivers the rest and the end record, within `patience`.
     pub(super) async fn finish(&mut self, reason: EndReason, patience: Duration) -> Delivered {
         self.begin();
-        let (reply, finished) = oneshot::channel();
+        let (tell, mut sent) = watch::channel(Sent::Partly);
         let all = async {
-            self.order(Finish { reason, reply }).await?;
-            finished.await.map_err(|_| anyhow!("delivery stopped"))
+            self.order(Finish { reason, sent: tell }).await?;
+            let wholly = sent.wait_for(|&sent| sent == Sent::Wholly).await;
+            wholly.map(drop).map_err(|_| anyhow!("delivery stopped"))
         };
-        match timeout(patience, all).await {
-            Ok(Ok(())) => Delivered::Wholly,
-            Ok(Err(error)) => Delivered::Partly(error),
-            Err(_) => Delivered::Partly(anyhow!("the store did not take all of it in time")),
+        let done = timeout(patience, all).await;
+        match (done, *sent.borrow()) {
+            (Ok(Ok(())), _) => Delivered::Wholly,
+            (_, Sent::Stored) => Delivered::Stored,
+            (Ok(Err(error)), _) => Delivered::Partly(error),
+            (Err(_), _) => Delivered::Partly(anyhow!("the store did not take all of it in time")),
         }
     }
 

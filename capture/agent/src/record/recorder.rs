@@ -289,6 +289,10 @@ impl Recorder {
                 let _ = self.folder.remove(); // an empty folder left behind does no harm
                 Ok(())
             }
+            Delivered::Stored => Err(Kind::Store.because(anyhow!(
+                "the recording is in the store but not yet in the catalogue; \
+                 run `playhead-agent flush` when the catalogue is mended"
+            ))),
             Delivered::Partly(error) => {
                 let spool = self.folder.path().display();
                 Err(Kind::Store.because(error.context(format!(

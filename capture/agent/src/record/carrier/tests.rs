@@ -79,11 +79,17 @@ impl Trip {
         self.sealed.send_replace(seq + 1);
     }
 
-    async fn finish(self) -> Said {
-        let (reply, finished) = oneshot::channel();
+    /// Orders the end, and gives what tells how far that is.
+    async fn order(&self) -> watch::Receiver<Sent> {
+        let (sent, told) = watch::channel(Sent::Partly);
         let reason = EndReason::Stopped;
-        self.orders.send(Finish { reason, reply }).await.unwrap();
-        finished.await.unwrap();
+        self.orders.send(Finish { reason, sent }).await.unwrap();
+        told
+    }
+
+    async fn finish(self) -> Said {
+        let mut sent = self.order().await;
+        sent.wait_for(|&sent| sent == Sent::Wholly).await.unwrap();
         self.task.await.unwrap();
         assert!(self.folder.pending().unwrap().is_empty());
         self.said
@@ -177,6 +183,20 @@ async fn a_catalogue_that_is_away_holds_up_no_object_and_is_told_all() {
     assert_eq!(bed.catalog.rows.lock().unwrap().len(), 62);
     let puts = bed.store.puts.lock().unwrap();
     assert!(puts.values().all(|&times| times == 1), "{puts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_only_the_catalogue_lacks_is_told_to_be_stored() {
+    let bed = Bed::new();
+    let trip = Trip::start(&bed, 1);
+    *bed.catalog.away.lock().unwrap() = true;
+    trip.seal(0);
+    let mut sent = trip.order().await;
+    sent.wait_for(|&sent| sent == Sent::Stored).await.unwrap();
+    assert_eq!(bed.stored(1).len(), 3);
+    *bed.catalog.away.lock().unwrap() = false;
+    sent.wait_for(|&sent| sent == Sent::Wholly).await.unwrap();
+    assert_eq!(bed.catalog.rows.lock().unwrap().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
