@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Damage, GapReason, Point, Size, cursor::CursorShape, input::Clipboard};
+use crate::{Damage, Point, Size, cursor::CursorShape, input::Clipboard};
 
 /// How the pictures reach the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,13 +58,4 @@ pub enum SourceEvent {
     Clipboard(Clipboard),
     /// The source rang its bell.
     Bell,
-}
-
-/// Why a source stopped, so that the recorder can write a gap and decide to try again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceLost {
-    /// The reason the gap will carry.
-    pub reason: GapReason,
-    /// What happened, for the operator. Contains nothing that the peer sent verbatim.
-    pub detail: String,
 }

@@ -9,11 +9,13 @@ mod guest;
 mod health;
 mod inbox;
 mod isolate;
+mod lost;
 mod media_clock;
 mod probe;
 mod recording;
 mod relay;
 mod reports;
+mod session;
 mod transport;
 mod unseen;
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 use capture::{Damage, GapReason, event::Origin, input::Input, source::SourceEvent};
 
 use super::{
-    connection::{Connection, Lost},
+    connection::Connection,
     health::{Light, State, Watch},
     inbox::{Act, Inbox, StopCause, Told},
+    lost::Lost,
     recording::{Desktop, Recording},
 };
 use crate::clock::BootTime;
@@ -51,7 +52,7 @@ pub(super) async fn drive(
             inbox.start()?;
         }
         view.serve(&connection, inbox, now)?;
-        if connection.session.is_stalled(now.ms()) {
+        if connection.session.is_stalled(now) {
             recording.gap(GapReason::Stalled, "source does not answer")?;
         }
         recording.keep(now)?;
@@ -63,7 +64,7 @@ pub(super) async fn drive(
             return Ok(Outcome::Lost(lost));
         }
         let stop_due = stopping.map(|(_, since)| since.plus_ms(LAST_PROOF_MS));
-        let source_due = connection.session.poll_timeout().map(BootTime::from_ms);
+        let source_due = connection.session.poll_timeout();
         let slot = view.slot(&connection, recording);
         let black_due = view.black.poll_timeout();
         let clients_due = inbox.clients().and_then(|clients| clients.due());
@@ -93,7 +94,7 @@ pub(super) async fn drive(
                     recording.mark(now, id, &mark)?;
                     // What is beside the picture is written once the picture is proven that far,
                     // and somebody waits for this.
-                    connection.session.request_proof(now.ms());
+                    connection.session.request_proof(now);
                 }
                 Told::Act(act) => {
                     recording.act(&act)?;
@@ -113,8 +114,8 @@ pub(super) async fn drive(
                 Err(lost) => return Ok(Outcome::Lost(lost)),
             },
             () = tokio::time::sleep(Duration::from_millis(wake_in_ms)) => {
-                if let Err(error) = connection.session.handle_timeout(BootTime::now().ms()) {
-                    return Ok(Outcome::Lost(error.into()));
+                if let Err(error) = connection.session.handle_timeout(BootTime::now()) {
+                    return Ok(Outcome::Lost(error));
                 }
             }
         }
@@ -184,7 +185,7 @@ impl View {
                 SourceEvent::Proof | SourceEvent::Bell => {}
             }
         }
-        self.proven = connection.session.last_proof_ms().map(BootTime::from_ms);
+        self.proven = connection.session.last_proof();
         Ok(())
     }
 
@@ -194,7 +195,7 @@ impl View {
         let (damage, last) = self.changed.get_or_insert((Damage::EMPTY, at));
         *last = at.max(*last); // what was done is read beside the picture, and may be older
         if damage.is_empty() && !self.unconsumed {
-            connection.session.request_proof(at.ms());
+            connection.session.request_proof(at);
         }
         self.pointer_since.get_or_insert(at);
     }
@@ -236,7 +237,7 @@ impl View {
     ) -> std::io::Result<()> {
         match (inbox.clients(), &self.desktop) {
             (Some(clients), Some(desktop))
-                if connection.session.last_proof_ms().is_some()
+                if connection.session.last_proof().is_some()
                     && !connection.session.is_inside_message() =>
             {
                 clients.serve(desktop, &connection.framebuffer, now)
@@ -259,7 +260,7 @@ impl View {
             recording.proof(proven, &connection.framebuffer)?;
         }
         if std::mem::take(&mut self.unconsumed) {
-            connection.session.request_update(BootTime::now().ms());
+            connection.session.request_update(BootTime::now());
         }
         Ok(())
     }
@@ -320,7 +321,7 @@ impl View {
     ) -> anyhow::Result<BootTime> {
         self.take(connection, recording, BootTime::now())?;
         let since = super::hang_up(recording, inbox).await?;
-        connection.session.request_proof(since.ms());
+        connection.session.request_proof(since);
         Ok(since)
     }
 
@@ -352,7 +353,7 @@ impl View {
             self.taken = Some(now);
         }
         if std::mem::take(&mut self.unconsumed) {
-            connection.session.request_update(now.ms());
+            connection.session.request_update(now);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use capture::{Size, source::SourceEvent};
 
-use super::connection::{Connection, Lost};
+use super::{connection::Connection, lost::Lost};
 use crate::{
     access::Access,
     clock::BootTime,
@@ -52,12 +52,12 @@ async fn look(source: &Source, access: &Access) -> Result<(Connection, Size), Lo
 
 /// Has a source whose picture was seen prove it again.
 async fn still_answers(connection: &mut Connection) -> Result<(), Lost> {
-    let seen = connection.session.last_proof_ms();
-    connection.session.request_proof(BootTime::now().ms());
-    while connection.session.last_proof_ms() == seen {
+    let seen = connection.session.last_proof();
+    connection.session.request_proof(BootTime::now());
+    while connection.session.last_proof() == seen {
         connection.send().await?;
         connection.receive_or_timeout().await?;
-        if connection.session.is_stalled(BootTime::now().ms()) {
+        if connection.session.is_stalled(BootTime::now()) {
             return Err(Lost::silent());
         }
     }

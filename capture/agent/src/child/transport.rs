@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use self::tls::wrap;
-use super::connection::Lost;
+use super::lost::Lost;
 use crate::{
     access::{Access, Trust},
     source::{Address, Source},

@@ -1,0 +1,78 @@
+//! What a recorder needs of a protocol, whichever a source speaks: bytes and time in, pictures,
+//! events and bytes out.
+
+mod vnc;
+
+use capture::{Framebuffer, input::Input, source::SourceEvent};
+
+use super::lost::Lost;
+use crate::{access::Access, clock::BootTime, source::Source, wire::Upstream};
+
+/// One connection's protocol, without its socket and its clock.
+///
+/// The caller writes what [`poll_transmit`](Self::poll_transmit) gives, handles what
+/// [`poll_event`](Self::poll_event) gives, then waits for bytes to
+/// [`handle_bytes`](Self::handle_bytes) or for [`poll_timeout`](Self::poll_timeout) to
+/// [`handle_timeout`](Self::handle_timeout). It drains both polls before it reads more, so what is
+/// queued is bounded by what one read can say.
+pub(super) trait Session {
+    /// Takes bytes that were received at `now` and paints `picture`, always the same one, which
+    /// the session gives the desktop's size.
+    fn handle_bytes(
+        &mut self,
+        now: BootTime,
+        bytes: &[u8],
+        picture: &mut Framebuffer,
+    ) -> Result<(), Lost>;
+
+    /// Does what has become due by `now`.
+    fn handle_timeout(&mut self, now: BootTime) -> Result<(), Lost>;
+
+    /// What it means here that the peer has closed the connection.
+    fn handle_close(&mut self) -> Lost;
+
+    /// Whether the connection is to be encrypted now. Until
+    /// [`handle_upgraded`](Self::handle_upgraded) what the peer sends belongs to the encryption.
+    fn poll_upgrade(&self) -> bool;
+
+    /// Says that the connection is encrypted.
+    fn handle_upgraded(&mut self, now: BootTime) -> Result<(), Lost>;
+
+    /// The next event.
+    fn poll_event(&mut self) -> Option<SourceEvent>;
+
+    /// What to write to the peer next.
+    fn poll_transmit(&mut self) -> Option<Vec<u8>>;
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), or look at
+    /// [`is_stalled`](Self::is_stalled), if no bytes come before.
+    fn poll_timeout(&self) -> Option<BootTime>;
+
+    /// Says that the last [`SourceEvent::Update`] is consumed: that is the only way for the next
+    /// to come, and sets the frame rate.
+    fn request_update(&mut self, now: BootTime);
+
+    /// Asks for proof of the picture at once instead of when it is due.
+    fn request_proof(&mut self, now: BootTime);
+
+    /// When the picture was last proven to be the source's own; `None` before the first.
+    fn last_proof(&self) -> Option<BootTime>;
+
+    /// Whether the picture is unproven because an answer is overdue that no source may hold back.
+    fn is_stalled(&self, now: BootTime) -> bool;
+
+    /// Whether the picture shows parts of two and must not be taken for either.
+    fn is_inside_message(&self) -> bool;
+
+    /// Operates the machine, where this connection is the only one there is.
+    fn send_input(&mut self, input: &Input);
+}
+
+/// The session of a connection to `source` that was established just now.
+pub(super) fn open(
+    source: &Source,
+    access: &Access,
+    driven: Option<Upstream>,
+) -> std::io::Result<Box<dyn Session>> {
+    Ok(Box::new(vnc::Vnc::new(source, access, driven)?))
+}
