@@ -1,7 +1,7 @@
 # What a newcomer, a developer and CI run. `make` alone lists it.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo view test test-kills fuzz build bench viewer packages fmt lint clean-demo
+.PHONY: help demo view test test-kills test-ceph fuzz build bench viewer packages fmt lint clean-demo
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -18,6 +18,9 @@ test: ## Every check that .ci/run runs (about 30 minutes cold)
 test-kills: packages viewer ## Kill the recorder PLAYHEAD_KILLS times (default: 200, half an hour) at random moments
 	cargo build --profile ci --locked --workspace --bins
 	PLAYHEAD_KILLS=$${PLAYHEAD_KILLS:-200} cargo test --profile ci --locked -p pipeline-tests --test peer_kills -- --test-threads=1 --nocapture
+
+test-ceph: ## Try the S3 store on a Ceph cluster of three OSDs, one of them killed (as root; installs Ceph)
+	@bash index/store/tests/ceph.sh
 
 fuzz: ## Fuzz every parser of a peer's bytes, each for FUZZ_SECONDS (default: an hour)
 	FUZZ_SEED=0 FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} tests/fuzz/run.sh

@@ -85,7 +85,8 @@ pub trait Store: Send + Sync {
     /// Keeps the object until `until`. A period only grows, and `Compliance` stays.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`]; [`StoreError::Locked`] when it would shorten a period.
+    /// [`StoreError::NotFound`]; [`StoreError::Locked`] when it would shorten a period, and from
+    /// stores such as Ceph's when it would make one in `Governance` one in `Compliance`.
     async fn set_retention(
         &self,
         key: &str,

@@ -18,7 +18,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::*;
+use super::{write::ATTEMPTS, *};
 
 const BODY: &[u8] = b"0123456789";
 
@@ -307,6 +307,20 @@ async fn other_writers_are_waited_for_a_while() {
     );
     let asked = service.asked.load(Ordering::SeqCst);
     assert_eq!(asked, usize::try_from(ATTEMPTS).unwrap());
+}
+
+#[tokio::test]
+async fn what_replaced_an_object_must_be_taken_back() {
+    let put = says("200 OK", "x-amz-version-id: 1\r\n", "");
+    let kept = "x-amz-object-lock-mode: COMPLIANCE\r\n\
+                x-amz-object-lock-retain-until-date: 2030-01-01T00:00:00Z\r\n";
+    let service = Service::new(&[
+        ("put /", put),
+        ("delete /", refuses("403 F", "AccessDenied")),
+        ("head /", says("200 OK", kept, "")),
+    ])
+    .await;
+    check(write(&service.store).await, "take the default retention");
 }
 
 #[tokio::test]

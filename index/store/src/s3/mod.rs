@@ -9,8 +9,9 @@ mod fault;
 #[cfg(test)]
 mod hostile;
 mod versions;
+mod write;
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, sync::OnceLock};
 
 use async_trait::async_trait;
 use aws_sdk_s3::{
@@ -22,9 +23,8 @@ use aws_sdk_s3::{
 use aws_smithy_types::base64;
 use bytes::{Bytes, BytesMut};
 use capture::WallTime;
-use md5::{Digest, Md5};
 use segment::Sha256;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use url::Url;
 
 use self::{
@@ -36,10 +36,6 @@ use crate::{Head, Listed, MAX_LIST, MAX_OBJECT_BYTES, Retention, Store, StoreErr
 
 /// The metadata under which each object names its digest, for stores that compute none.
 const DIGEST: &str = "sha256";
-/// How often a write is tried while other writers of its key are at work.
-const ATTEMPTS: u32 = 5;
-/// The wait after the first of these; each further one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Pages of a listing that may hold no key at all: a million objects of others.
 const MAX_EMPTY_PAGES: u32 = 1000;
 /// An answer may claim any size; memory is taken as bytes come.
@@ -50,6 +46,8 @@ pub struct S3Store {
     client: Client,
     address: Address,
     patience: Patience,
+    /// Whether a bucket with versions lets an object be replaced; known after the first write.
+    replaces: OnceLock<bool>,
 }
 
 impl S3Store {
@@ -65,6 +63,7 @@ impl S3Store {
             client: client::client(&address, credentials, patience),
             address,
             patience,
+            replaces: OnceLock::new(),
         })
     }
 
@@ -90,19 +89,27 @@ impl S3Store {
         }
     }
 
-    async fn look(&self, key: &str) -> Result<HeadObjectOutput, Fault> {
+    /// Looks at the object, or one version of it.
+    async fn look(&self, key: &str, version: Option<&str>) -> Result<HeadObjectOutput, Fault> {
         let call = self
             .client
             .head_object()
             .bucket(&self.address.bucket)
             .key(self.full(key))
+            .set_version_id(version.map(ToOwned::to_owned))
             .checksum_mode(ChecksumMode::Enabled);
         ask(self.patience.with(0), call.send()).await
     }
 
-    /// Whether `bytes` are stored under the taken `key`; `None` when it is free after all.
-    async fn is_same(&self, key: &str, bytes: &Bytes) -> Result<Option<bool>, StoreError> {
-        let head = match self.look(key).await {
+    /// Whether `bytes` are stored under the taken `key`, as that `version` where there are
+    /// several; `None` when it is free after all.
+    async fn is_same(
+        &self,
+        key: &str,
+        version: Option<&str>,
+        bytes: &Bytes,
+    ) -> Result<Option<bool>, StoreError> {
+        let head = match self.look(key, version).await {
             Ok(head) => head,
             Err(fault) if fault.is_absent() => return Ok(None),
             Err(fault) => return Err(self.error(fault, "look at", key)),
@@ -174,46 +181,7 @@ impl Store for S3Store {
                 bytes: length(&bytes),
             });
         }
-        let sha256 = Sha256::of(&bytes);
-        let md5 = base64::encode(Md5::digest(&bytes));
-        let limit = self.patience.with(length(&bytes));
-        let mut pause = FIRST_PAUSE;
-        let mut attempt = 1;
-        loop {
-            let call = self
-                .client
-                .put_object()
-                .bucket(&self.address.bucket)
-                .key(self.full(key))
-                .if_none_match("*")
-                .content_md5(&md5)
-                .checksum_sha256(base64::encode(sha256.as_bytes()))
-                .metadata(DIGEST, sha256.to_string())
-                .body(ByteStream::from(bytes.clone()));
-            let Err(fault) = ask(limit, call.send()).await else {
-                return Ok(());
-            };
-            match fault.status() {
-                // Taken: by us, if an answer was lost.
-                412 => match self.is_same(key, &bytes).await? {
-                    Some(true) => return Ok(()),
-                    Some(false) => {
-                        return Err(StoreError::Exists {
-                            key: key.to_owned(),
-                        });
-                    }
-                    None => {}
-                },
-                409 => {}
-                _ => return Err(self.error(fault, "write", key)),
-            }
-            if attempt == ATTEMPTS {
-                return Err(self.error(fault, "write", key));
-            }
-            attempt += 1;
-            sleep(pause).await;
-            pause *= 2;
-        }
+        self.write(key, bytes).await
     }
 
     async fn get(&self, key: &str) -> Result<Bytes, StoreError> {
@@ -296,7 +264,7 @@ impl Store for S3Store {
 
     async fn head(&self, key: &str) -> Result<Option<Head>, StoreError> {
         key::check(key)?;
-        match self.look(key).await {
+        match self.look(key, None).await {
             Ok(head) => {
                 let bytes = size(head.content_length())
                     .ok_or_else(|| self.unfit("it does not say how long an object is"))?;

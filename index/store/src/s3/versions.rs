@@ -15,23 +15,47 @@ use crate::{Retention, StoreError};
 /// Rounds of listing and deleting: each takes up to 1000 versions, and an object is written once.
 const MAX_ROUNDS: u32 = 10;
 
+/// The versions of one key, each kind from the newest on.
+pub(super) struct Versions {
+    pub(super) objects: Vec<String>,
+    /// Marks of a deletion.
+    pub(super) markers: Vec<String>,
+    /// Whether the newest of all is such a mark.
+    pub(super) deleted: bool,
+}
+
+impl Versions {
+    /// The version that counts where objects may be replaced: the first since the last deletion.
+    /// The listing does not say which are older than a mark; then the newest stands for it.
+    pub(super) fn counting(&self) -> Option<&str> {
+        let version = match (self.deleted, self.markers.is_empty()) {
+            (true, _) => None,
+            (false, true) => self.objects.last(),
+            (false, false) => self.objects.first(),
+        };
+        version.map(String::as_str)
+    }
+}
+
 impl S3Store {
     /// Deletes every version of `key` and every delete marker, and looks that each is gone.
     pub(super) async fn delete_versions(&self, key: &str) -> Result<(), StoreError> {
         for _ in 0..MAX_ROUNDS {
-            let versions = self.versions(key).await?;
-            if versions.is_empty() {
+            let Versions {
+                objects, markers, ..
+            } = self.versions(key).await?;
+            if objects.is_empty() && markers.is_empty() {
                 return Ok(());
             }
-            for version in versions {
-                self.delete_one(key, &version).await?;
+            for version in objects.iter().chain(&markers) {
+                self.delete_one(key, version).await?;
             }
         }
         Err(self.unfit("it lists versions that it says it has deleted"))
     }
 
     /// The first page of the versions of `key`: its own come before those of longer keys.
-    async fn versions(&self, key: &str) -> Result<Vec<String>, StoreError> {
+    pub(super) async fn versions(&self, key: &str) -> Result<Versions, StoreError> {
         let full = self.full(key);
         let call = self
             .client
@@ -41,17 +65,24 @@ impl S3Store {
         let page = ask(self.patience.with(0), call.send()).await;
         let page =
             page.map_err(|fault| fault.into_error(self, format!("list versions of {key}")))?;
-        let versions = page.versions().iter().map(|v| (v.key(), v.version_id()));
+        let own = |(of, version): (Option<&str>, Option<&str>)| {
+            (of == Some(&*full)).then(|| version.unwrap_or("null").to_owned())
+        };
+        let objects = page.versions().iter().map(|v| (v.key(), v.version_id()));
         let markers = page.delete_markers().iter();
         let markers = markers.map(|marker| (marker.key(), marker.version_id()));
-        Ok(versions
-            .chain(markers)
-            .filter(|(of, _)| *of == Some(&*full))
-            .map(|(_, version)| version.unwrap_or("null").to_owned())
-            .collect())
+        Ok(Versions {
+            objects: objects.filter_map(own).collect(),
+            markers: markers.filter_map(own).collect(),
+            deleted: page
+                .delete_markers()
+                .iter()
+                .any(|mark| mark.key() == Some(&*full) && mark.is_latest() == Some(true)),
+        })
     }
 
-    async fn delete_one(&self, key: &str, version: &str) -> Result<(), StoreError> {
+    /// Deletes one version, and looks that it is gone.
+    pub(super) async fn delete_one(&self, key: &str, version: &str) -> Result<(), StoreError> {
         let call = self
             .client
             .delete_object()
@@ -64,25 +95,11 @@ impl S3Store {
             }
             _ => {}
         }
-        match self.look_at_version(key, Some(version)).await {
+        match self.look(key, Some(version)).await {
             Err(fault) if fault.is_absent() => Ok(()),
             Err(fault) if fault.status() != 405 => Err(self.error(fault, "look at", key)),
             _ => Err(self.unfit(format!("it says that it deleted {key} and still has it"))),
         }
-    }
-
-    async fn look_at_version(
-        &self,
-        key: &str,
-        version: Option<&str>,
-    ) -> Result<aws_sdk_s3::operation::head_object::HeadObjectOutput, Fault> {
-        let call = self
-            .client
-            .head_object()
-            .bucket(&self.address.bucket)
-            .key(self.full(key))
-            .set_version_id(version.map(ToOwned::to_owned));
-        ask(self.patience.with(0), call.send()).await
     }
 
     pub(super) async fn retain(
@@ -155,7 +172,7 @@ impl S3Store {
 
     /// What keeps the object, as far as the store says.
     async fn lock_of(&self, key: &str, version: Option<&str>) -> Option<String> {
-        let head = self.look_at_version(key, version).await.ok()?;
+        let head = self.look(key, version).await.ok()?;
         if head.object_lock_legal_hold_status() == Some(&ObjectLockLegalHoldStatus::On) {
             return Some("a hold".to_owned());
         }
