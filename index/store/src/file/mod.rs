@@ -1,7 +1,8 @@
 //! Objects as files: the key is the path below a root folder.
 //!
 //! An object is written to `.tmp`, synced, and given its name by a hard link, which fails when
-//! the name is taken: so an object appears whole, durable and once, or not at all.
+//! the name is taken: so an object appears whole, durable and once, or not at all. What a process
+//! that died has left there goes when the store is opened next.
 
 mod lock;
 mod walk;
@@ -10,6 +11,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Seek, SeekFrom, Write},
     ops::Range,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::Arc,
     sync::atomic::{AtomicU64, Ordering},
@@ -53,6 +55,8 @@ impl FileStore {
     pub fn open(root: PathBuf) -> Result<Self, StoreError> {
         let temporary = root.join(TEMPORARY);
         fs::create_dir_all(&temporary).map_err(at("make the folder", &temporary))?;
+        // What cannot be removed does no harm, and a reader may lack the right.
+        let _ = remove_abandoned(&temporary);
         let url = url::Url::from_directory_path(&root)
             .map_or_else(|()| root.display().to_string(), String::from);
         Ok(Self {
@@ -205,14 +209,23 @@ impl Shared {
         removed.map_err(at("delete", &temporary))
     }
 
-    /// A new file nobody else has. A name may be left over from a process that died.
+    /// A new file nobody else has, locked for as long as it is open. A name may be left over from a
+    /// process that died.
     fn temporary(&self) -> Result<(PathBuf, File), StoreError> {
         loop {
             let n = self.next.fetch_add(1, Ordering::Relaxed);
             let name = format!("{}-{n}", std::process::id());
             let path = self.root.join(TEMPORARY).join(name);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok((path, file)),
+                Ok(file) => {
+                    // Where files cannot be locked, none are taken for abandoned.
+                    let _ = file.lock();
+                    let found = file.metadata().map_err(at("look at", &path))?;
+                    // Another process may have taken it for abandoned before it was locked.
+                    if 0 < found.nlink() {
+                        return Ok((path, file));
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(at("write", &path)(error)),
             }
@@ -270,6 +283,19 @@ impl Shared {
     }
 }
 
+/// Removes the files in `folder` that no living process has locked.
+fn remove_abandoned(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        // It may be gone by now.
+        let abandoned = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+        if abandoned {
+            let _ = fs::remove_file(&path);
+        }
+    }
+    Ok(())
+}
+
 /// Makes `path`'s entry in its folder durable.
 fn sync_folder(path: &Path) -> Result<(), StoreError> {
     let Some(folder) = path.parent() else {
@@ -319,5 +345,18 @@ mod tests {
         assert!(store.head("a").await.unwrap().is_none());
         store.put_once("a", Bytes::from_static(b"2")).await.unwrap();
         assert_eq!(store.get("a").await.unwrap(), "2");
+    }
+
+    #[tokio::test]
+    async fn what_a_dead_process_left_half_written_goes_and_what_a_living_one_writes_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = FileStore::open(dir.path().to_owned()).unwrap();
+        fs::write(dir.path().join(TEMPORARY).join("1-0"), "half an obj").unwrap();
+        let (living, file) = store.shared.temporary().unwrap();
+        FileStore::open(dir.path().to_owned()).unwrap();
+        let left = fs::read_dir(dir.path().join(TEMPORARY)).unwrap();
+        let left: Vec<_> = left.map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, [living]);
+        drop(file);
     }
 }
