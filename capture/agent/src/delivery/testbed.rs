@@ -1,6 +1,7 @@
 //! A spool, a store that fails as it is told, and a catalogue, for tests of delivery.
 
 mod catalog;
+mod life;
 
 use std::{
     collections::BTreeMap,
@@ -23,13 +24,13 @@ use index::open_catalog;
 use segment::{
     Record,
     manifest::FORMAT,
-    record::{Close, GapRecord, Open},
+    record::{Close, GapRecord, InitRecord, Open, Sample, ThumbsRecord},
 };
 use store::{Head, Listed, Retention, Store, StoreError};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-pub(crate) use self::catalog::TestCatalog;
+pub(crate) use self::{catalog::TestCatalog, life::Life};
 use super::Places;
 use crate::spool::{Claim, Folder};
 
@@ -63,6 +64,8 @@ pub(crate) struct TestStore {
     /// What is held by writes under way, and the most there ever was.
     held_bytes: AtomicU64,
     pub(crate) held_bytes_max: AtomicU64,
+    /// That of whoever asks: each call is a step, and so is the answer to a write.
+    life: Arc<Life>,
 }
 
 impl TestStore {
@@ -71,6 +74,7 @@ impl TestStore {
     }
 
     async fn suffer(&self) -> Result<Mood, StoreError> {
+        self.life.step().await;
         let mood = *self.mood.lock().unwrap();
         let unfit = |reason: &str| {
             Err(StoreError::Unfit {
@@ -126,16 +130,18 @@ impl Store for TestStore {
         let _held = Held::new(self, bytes.len() as u64);
         let mood = self.suffer().await?;
         *self.puts.lock().unwrap().entry(key.to_owned()).or_default() += 1;
-        let mut objects = self.objects.lock().unwrap();
-        let kept = objects.entry(key.to_owned()).or_insert(bytes.clone());
-        if *kept != bytes {
-            return Err(StoreError::Exists {
-                key: key.to_owned(),
-            });
+        {
+            let mut objects = self.objects.lock().unwrap();
+            let kept = objects.entry(key.to_owned()).or_insert(bytes.clone());
+            if *kept != bytes {
+                return Err(StoreError::Exists {
+                    key: key.to_owned(),
+                });
+            }
         }
+        self.life.step().await;
         match mood {
             Mood::LosesAnswers => {
-                drop(objects);
                 self.set(Mood::Well); // the next try is told that it is there
                 Err(StoreError::Cancelled)
             }
@@ -212,6 +218,7 @@ pub(crate) struct Bed {
     pub(crate) store: Arc<TestStore>,
     pub(crate) catalog: Arc<TestCatalog>,
     pub(crate) places: Places,
+    pub(crate) life: Arc<Life>,
 }
 
 /// How long each object of a test is.
@@ -220,8 +227,15 @@ pub(crate) const OBJECT_MS: u64 = 60_000;
 impl Bed {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Arc::new(TestStore::default());
-        let catalog = Arc::new(TestCatalog::default());
+        let life = Arc::<Life>::default();
+        let store = Arc::new(TestStore {
+            life: Arc::clone(&life),
+            ..TestStore::default()
+        });
+        let catalog = Arc::new(TestCatalog {
+            life: Arc::clone(&life),
+            ..TestCatalog::default()
+        });
         let places = Places {
             store: Arc::<TestStore>::clone(&store),
             catalog: Arc::<TestCatalog>::clone(&catalog),
@@ -231,6 +245,7 @@ impl Bed {
             store,
             catalog,
             places,
+            life,
         }
     }
 
@@ -285,26 +300,56 @@ pub(crate) fn session(n: u8) -> SessionId {
 
 /// The spool file of object `seq` of session `n`: a gap of a minute.
 pub(crate) fn wal(n: u8, seq: u64) -> Vec<u8> {
+    let gap = GapRecord {
+        from: MediaTime::from_ms(seq * OBJECT_MS),
+        reason: GapReason::Stalled,
+    };
+    object(n, seq, vec![Record::Gap(gap)])
+}
+
+/// The same with a picture, one that stands for a minute, and a sprite sheet to go with it.
+pub(crate) fn segment(n: u8, seq: u64) -> Vec<u8> {
     let from = MediaTime::from_ms(seq * OBJECT_MS);
-    let records = [
-        Record::Open(Open {
-            format: FORMAT,
-            session: session(n),
-            seq,
-            run: 1,
-            from,
-        }),
-        Record::Gap(GapRecord {
-            from,
-            reason: GapReason::Stalled,
-        }),
-        Record::Close(Close {
-            to: MediaTime::from_ms((seq + 1) * OBJECT_MS),
-            last: false,
-        }),
+    let init = InitRecord {
+        coded: Size::new(64, 48),
+        crop: None,
+        avcc:
+            b"\x01\x64\x00\x0a\xff\xe1\x00\x04\x67\x64\x00\x0a\x01\x00\x02\x68\xee\xfd\xf8\xf8\x00"
+                .to_vec(),
+    };
+    let sample = Sample {
+        t: from,
+        key: true,
+        changed_permille: 1_000,
+        bytes: vec![0, 0, 0, 2, 0x65, 1],
+    };
+    let thumbs = ThumbsRecord {
+        tile: Size::new(16, 12),
+        columns: 1,
+        times: vec![from],
+    };
+    let records = vec![
+        Record::Init(init),
+        Record::Sample(sample),
+        Record::Thumbs(thumbs),
     ];
+    object(n, seq, records)
+}
+
+fn object(n: u8, seq: u64, within: Vec<Record>) -> Vec<u8> {
+    let open = Record::Open(Open {
+        format: FORMAT,
+        session: session(n),
+        seq,
+        run: 1,
+        from: MediaTime::from_ms(seq * OBJECT_MS),
+    });
+    let close = Record::Close(Close {
+        to: MediaTime::from_ms((seq + 1) * OBJECT_MS),
+        last: false,
+    });
     let mut wal = Vec::new();
-    for record in records {
+    for record in [open].into_iter().chain(within).chain([close]) {
         record.encode(&mut wal).unwrap();
     }
     wal

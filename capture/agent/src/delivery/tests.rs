@@ -2,12 +2,13 @@ use std::fs;
 
 use capture::GapReason;
 use index::{
+    catalog::State,
     scan::{Scan, find},
     verify::{self, verify},
 };
 
 use super::{
-    testbed::{Bed, Mood, OBJECT_MS, session, wal},
+    testbed::{Bed, Mood, OBJECT_MS, segment, session, wal},
     *,
 };
 
@@ -210,4 +211,80 @@ async fn a_store_that_never_answers_is_given_up_in_time() {
     assert_eq!(fault.kind, FaultKind::Silent);
     bed.store.set(Mood::Well);
     assert!(delivery.next(Ready::All).await.unwrap().is_some());
+}
+
+/// Sends session 1 as a dead recorder left it: to the end, or until the process dies.
+async fn recover(bed: &Bed, folder: &Folder) -> Option<()> {
+    let whole = async {
+        let mut delivery = open(bed, folder).await;
+        delivery.settle(|file| panic!("{file}")).await.unwrap();
+        delivery.end(EndReason::Crash, true).await.unwrap();
+        delivery.end_rows().await.unwrap();
+    };
+    bed.life.spent(whole).await
+}
+
+/// Between sheet and object, object and read-back, read-back and row, row and spool file: wherever
+/// it was killed, the next one finishes the same upload.
+#[tokio::test]
+async fn an_upload_that_is_killed_at_any_step_is_finished_by_the_next_process() {
+    let mut whole = None;
+    for steps in 0.. {
+        let bed = Bed::new();
+        let (folder, _claim) = bed.session(1);
+        fs::write(folder.wal(0), segment(1, 0)).unwrap();
+        folder.write_sheet(0, b"a sheet").unwrap();
+        fs::write(folder.wal(1), wal(1, 1)).unwrap();
+        bed.life.lasts((0 < steps).then(|| steps - 1));
+        let first = recover(&bed, &folder).await;
+        bed.life.lasts(None);
+        let objects = || bed.store.objects.lock().unwrap().clone();
+        let rows = || bed.catalog.rows.lock().unwrap().clone();
+        let (objects_whole, rows_whole) = whole.get_or_insert_with(|| (objects(), rows()));
+        if first.is_some() && 0 < steps {
+            assert!(20 < steps, "it takes {steps} steps in all");
+            return;
+        }
+        recover(&bed, &folder).await.unwrap();
+        assert_eq!(objects(), *objects_whole, "killed at step {steps}");
+        assert_eq!(rows(), *rows_whole, "killed at step {steps}");
+        assert!(folder.pending().unwrap().is_empty());
+        assert!(folder.owed_rows().unwrap().is_empty());
+    }
+}
+
+/// The server took the recorder for lost, and it was not.
+#[tokio::test]
+async fn a_session_that_was_noted_as_interrupted_ends_as_its_own_recorder_says() {
+    let (bed, _) = Bed::with_sqlite();
+    let (store, catalog) = (&*bed.places.store, &*bed.places.catalog);
+    let (folder, _claim) = bed.session(1);
+    fs::write(folder.wal(0), wal(1, 0)).unwrap();
+    let mut delivery = open(&bed, &folder).await;
+    delivery.settle(|_| {}).await.unwrap();
+    let at = |ms: u64| WallTime::from_unix_ms(1_800_000_000_000 + i64::try_from(ms).unwrap());
+    let note = commit::Interrupted {
+        format: 1,
+        session: session(1),
+        n: 1,
+        at: at(OBJECT_MS),
+    };
+    commit::commit_interrupted(store, catalog, &delivery.keys, &note)
+        .await
+        .unwrap();
+    let state = async || {
+        let found = catalog.session(session(1), at(9 * OBJECT_MS)).await;
+        let found = found.unwrap().unwrap();
+        (found.state, found.end)
+    };
+    assert_eq!(state().await, (State::Interrupted, Some(at(OBJECT_MS))));
+    drop(delivery);
+
+    fs::write(folder.wal(1), wal(1, 1)).unwrap();
+    recover(&bed, &folder).await.unwrap();
+    assert_eq!(state().await, (State::Ended, Some(at(2 * OBJECT_MS))));
+    let scan = scanned(&bed, 1).await;
+    assert_eq!(scan.interrupted, [(1, at(OBJECT_MS))]);
+    let (end, _) = scan.end.unwrap();
+    assert_eq!((end.reason, end.recovered), (EndReason::Crash, true));
 }

@@ -21,22 +21,30 @@ use index::{
 };
 use segment::end::EndBody;
 
+use super::Life;
+
 /// What it was told, in order.
 #[derive(Default)]
 pub(crate) struct TestCatalog {
     pub(crate) away: Mutex<bool>,
     pub(crate) rows: Mutex<Vec<String>>,
+    /// That of whoever tells: each row is a step, and so is the answer.
+    pub(super) life: Arc<Life>,
 }
 
 impl TestCatalog {
-    fn put(&self, row: String) -> Result<(), CatalogError> {
+    async fn put(&self, row: String) -> Result<(), CatalogError> {
+        self.life.step().await;
         if *self.away.lock().unwrap() {
             return Err(CatalogError::Cancelled);
         }
-        let mut rows = self.rows.lock().unwrap();
-        if !rows.contains(&row) {
-            rows.push(row);
+        {
+            let mut rows = self.rows.lock().unwrap();
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
         }
+        self.life.step().await;
         Ok(())
     }
 }
@@ -60,15 +68,15 @@ impl Catalog for TestCatalog {
     }
 
     async fn put_head(&self, head: &SessionHead, _: Stored) -> Result<(), CatalogError> {
-        self.put(format!("head {}", head.id))
+        self.put(format!("head {}", head.id)).await
     }
 
     async fn put_object(&self, object: &CommittedObject) -> Result<(), CatalogError> {
-        self.put(object.entry.key.clone())
+        self.put(object.entry.key.clone()).await
     }
 
     async fn put_end(&self, end: &EndBody, _: Stored) -> Result<(), CatalogError> {
-        self.put(format!("end {}", end.session))
+        self.put(format!("end {}", end.session)).await
     }
 
     async fn put_interrupted(&self, _: SessionId, _: u64, _: WallTime) -> Result<(), CatalogError> {
