@@ -12,9 +12,9 @@ use anyhow::{Context as _, ensure};
 
 use crate::clock::wait_for;
 use crate::paint_log::{self, Paint};
-use crate::process::{Process, program};
+use crate::process::{Process, numbers, program};
 
-/// Displays that tests use; the RFB port is 5900 more.
+/// Displays that tests use, unless `PLAYHEAD_TEST_DISPLAYS` names others; the RFB port is 5900 more.
 const DISPLAYS: RangeInclusive<u16> = 70..=79;
 const START: Duration = Duration::from_secs(30);
 
@@ -114,10 +114,11 @@ fn answers(display: u16) -> bool {
 /// # Errors
 /// When all are in use.
 pub fn free_display() -> anyhow::Result<u16> {
-    DISPLAYS
+    let displays = numbers("PLAYHEAD_TEST_DISPLAYS", DISPLAYS);
+    displays
         .clone()
         .find(|&display| !answers(display) && TcpListener::bind(rfb(display)).is_ok())
-        .context("displays 70 to 79 are in use")
+        .with_context(|| format!("displays {displays:?} are in use"))
 }
 
 /// A password as the VNC server's file holds it.

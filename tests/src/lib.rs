@@ -4,6 +4,8 @@
 //! Nothing here knows how a recording is made; it knows only the commands, files and URLs that a
 //! user has.
 
+pub mod bar;
+pub mod bucket;
 pub mod certificate;
 pub mod clipboard;
 pub mod clock;
@@ -19,6 +21,7 @@ pub mod paint_log;
 pub mod picture;
 pub mod playhead;
 pub mod process;
+pub mod pulse;
 pub mod rfb;
 pub mod scene;
 pub mod schedule;

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -11,13 +12,15 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::http::{self, Answer};
-use crate::process::{Process, program};
+use crate::process::{Process, numbers, program};
 use crate::truth::wall_ms;
 
-/// Ports that tests serve on.
+/// Ports that tests serve on, unless `PLAYHEAD_TEST_PORTS` names others.
 const PORTS: RangeInclusive<u16> = 18_200..=18_249;
 const START: Duration = Duration::from_secs(30);
 const CLOSE: Duration = Duration::from_secs(30);
+/// Held from the choice of a port until it is in use.
+static CHOOSING: Mutex<()> = Mutex::new(());
 
 /// A `PLAYHEAD_HOME` of its own: store, catalogue and spool below one folder.
 #[derive(Debug)]
@@ -262,10 +265,13 @@ impl Server {
     /// # Errors
     /// When no port is free or the server does not come up.
     pub fn start(home: &Home) -> anyhow::Result<Self> {
-        let address = PORTS
+        let _choosing = CHOOSING.lock().unwrap_or_else(PoisonError::into_inner);
+        let ports = numbers("PLAYHEAD_TEST_PORTS", PORTS);
+        let address = ports
+            .clone()
             .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
             .find(|address| TcpListener::bind(address).is_ok())
-            .context("ports 18200 to 18249 are in use")?;
+            .with_context(|| format!("ports {ports:?} are in use"))?;
         let mut command = home.command("playhead")?;
         command.args(["serve", "--listen", &address.to_string()]);
         let mut process = Process::start("server", home.path(), &mut command)?;

@@ -1,6 +1,7 @@
 //! How does a test own a program? It starts it, may signal it, and ends it when it goes away.
 
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -132,6 +133,14 @@ pub fn children_of(id: u32) -> anyhow::Result<Vec<u32>> {
         }
     }
     Ok(children)
+}
+
+/// The numbers, `FROM-TO`, that the variable `name` gives to a run beside another, or `usual`.
+pub(crate) fn numbers(name: &str, usual: RangeInclusive<u16>) -> RangeInclusive<u16> {
+    let set = std::env::var(name).ok();
+    let set = set.as_deref().and_then(|text| text.split_once('-'));
+    let set = set.and_then(|(from, to)| Some(from.parse().ok()?..=to.parse().ok()?));
+    set.unwrap_or(usual)
 }
 
 /// The path of a program of this workspace, beside the running test.

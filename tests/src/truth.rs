@@ -23,8 +23,21 @@ const CLOCKS_MS: u64 = 20;
 /// # Errors
 /// When the picture shows anything else.
 pub fn check_moment(session: &Session<'_>, utc_ms: u64, paints: &[Paint]) -> anyhow::Result<()> {
+    check_moment_late(session, utc_ms, paints, 0)
+}
+
+/// The same on a machine that is known to have been late by `busy_ms` more than usual.
+///
+/// # Errors
+/// When the picture shows anything else.
+pub fn check_moment_late(
+    session: &Session<'_>,
+    utc_ms: u64,
+    paints: &[Paint],
+    busy_ms: u64,
+) -> anyhow::Result<()> {
     let asked = format!("/frame?format=png&at={}", wall(utc_ms)?);
-    check_answer(session, &asked, utc_ms, paints)
+    check(session, &asked, utc_ms, paints, LATE_MS + busy_ms)
 }
 
 /// As [`check_moment`], for a question put in any way that means `utc_ms`.
@@ -37,9 +50,20 @@ pub fn check_answer(
     utc_ms: u64,
     paints: &[Paint],
 ) -> anyhow::Result<()> {
+    check(session, asked, utc_ms, paints, LATE_MS)
+}
+
+fn check(
+    session: &Session<'_>,
+    asked: &str,
+    utc_ms: u64,
+    paints: &[Paint],
+    late_ms: u64,
+) -> anyhow::Result<()> {
     let answer = session.get(asked)?;
     let code = Picture::of(&answer)?.code()?;
-    check_code(code, utc_ms, paints).with_context(|| asked.to_owned())?;
+    let expected = may_show(paints, utc_ms, CLOCKS_MS, late_ms);
+    check_shown(code, utc_ms, expected).with_context(|| asked.to_owned())?;
     let frame_ms = wall_ms(answer.header("x-playhead-frame-utc")?)?;
     ensure!(
         code.utc_ms <= frame_ms + CLOCKS_MS && frame_ms <= utc_ms + CLOCKS_MS,
@@ -54,7 +78,10 @@ pub fn check_answer(
 /// # Errors
 /// When it says anything else.
 pub fn check_code(code: Code, utc_ms: u64, paints: &[Paint]) -> anyhow::Result<()> {
-    let expected = may_show(paints, utc_ms, CLOCKS_MS, LATE_MS);
+    check_shown(code, utc_ms, may_show(paints, utc_ms, CLOCKS_MS, LATE_MS))
+}
+
+fn check_shown(code: Code, utc_ms: u64, expected: &[Paint]) -> anyhow::Result<()> {
     let shows =
         |paint: &Paint| paint.utc_ms == code.utc_ms && paint.n & 0xffff == u64::from(code.n);
     ensure!(

@@ -46,6 +46,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
             "index",
             "replay-server",
             "segment",
+            "store",
         ],
     ),
 ];

@@ -2,36 +2,26 @@
 //! its colours are looked for in every sample, thumbnail and still.
 
 use anyhow::ensure;
+use pipeline_tests::bar;
 use pipeline_tests::picture::{self, Picture};
 use pipeline_tests::playhead::{Home, Server};
 use pipeline_tests::scene::Scene;
 
-/// The whole of the painter's bar, in px of the screen.
-const POLICY: &str = "[[mask]]\nname = \"bar\"\nrect = [32, 144, 384, 64]\n";
 const SIZE: (u16, u16) = (640, 480);
-/// The bar's colours, as the painter paints them.
-const SECRET: [[u8; 3]; 4] = [
-    [0x38, 0xbd, 0xf8],
-    [0xfb, 0xbf, 0x24],
-    [0x34, 0xd3, 0x99],
-    [0xf4, 0x72, 0xb6],
-];
-/// How far a channel may be off after H.264, JPEG and scaling.
-const TOLERANCE: u8 = 48;
 
 #[test]
 fn peer_masked_pixels_are_nowhere_in_the_recording() -> anyhow::Result<()> {
     let plain = record(None)?;
     for (place, pictures) in &plain {
         ensure!(
-            pictures.iter().any(shows_the_bar),
+            pictures.iter().any(bar::shows),
             "the check is blind: an unmasked recording shows no bar in its {place}"
         );
     }
-    for (place, pictures) in &record(Some(POLICY))? {
+    for (place, pictures) in &record(Some(bar::MASK))? {
         let leaks = pictures
             .iter()
-            .filter(|picture| shows_the_bar(picture))
+            .filter(|picture| bar::shows(picture))
             .count();
         ensure!(
             leaks == 0,
@@ -75,16 +65,4 @@ fn record(policy: Option<&str>) -> anyhow::Result<Vec<(&'static str, Vec<Picture
         ("thumbnails", thumbs.collect::<Result<_, _>>()?),
         ("stills", stills.collect::<Result<_, _>>()?),
     ])
-}
-
-fn shows_the_bar(picture: &Picture) -> bool {
-    picture.rgb.chunks_exact(3).any(|pixel| {
-        let close = |colour: &[u8; 3]| {
-            colour
-                .iter()
-                .zip(pixel)
-                .all(|(want, have)| want.abs_diff(*have) <= TOLERANCE)
-        };
-        SECRET.iter().any(close)
-    })
 }
