@@ -34,7 +34,8 @@ pub struct Config {
     /// Ask for the clipboard in Unicode and for the names of its other forms; each text is then
     /// asked for when it is new. Off, servers send texts as Latin-1, or not at all.
     pub extended_clipboard: bool,
-    /// How long the picture may go unproven before one pixel is asked for, in milliseconds.
+    /// How long the picture may go unproven before one pixel is asked for, in milliseconds. What is
+    /// not proven is lost with the recorder: less than a second, the way there and back included.
     pub proof_every_ms: u64,
 }
 
@@ -49,7 +50,7 @@ impl Default for Config {
             pixel_format: Some(PixelFormat::BGRX),
             cursor: false,
             extended_clipboard: false,
-            proof_every_ms: 1000,
+            proof_every_ms: 900,
         }
     }
 }

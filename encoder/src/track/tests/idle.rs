@@ -42,6 +42,19 @@ fn a_still_picture_beats_each_second_and_then_rests() {
 }
 
 #[test]
+fn a_crash_at_rest_loses_nothing_that_was_proven() {
+    let mut rig = Rig::new(SIZE);
+    rig.change(0);
+    // Each a little later within its second, past the first idle GOP and an idle object.
+    for n in 1..1_000 {
+        let at = 937 * n;
+        rig.proof(at);
+        let lost = at - rig.reaches();
+        assert!(lost < super::super::TICK_MS, "{lost} ms of {at}");
+    }
+}
+
+#[test]
 fn an_idle_hour_costs_little_and_no_encoding() {
     const HOUR_MS: u64 = 3_600_000;
     let mut rig = Rig::new(SIZE);

@@ -8,8 +8,9 @@ use capture::{
 };
 use policy::{Marks, Policy};
 use segment::{
-    Assembled, Assembly, Manifest, Sha256, assemble,
+    Assembled, Assembly, Manifest, Record, Sha256, assemble,
     manifest::{Init, Span},
+    record::Sample,
 };
 
 use super::super::{Output, Track, TrackConfig, object};
@@ -192,6 +193,18 @@ impl Rig {
             self.proof(self.now + 1003);
         }
         self.proof(until);
+    }
+
+    /// How far a crash would leave the picture proven.
+    pub(super) fn reaches(&self) -> u64 {
+        let reaches = self.out.iter().rev().find_map(|output| match output {
+            Output::Append {
+                record: Record::Sample(Sample { t, .. }) | Record::Tick(t),
+                ..
+            } => Some(t.ms()),
+            _ => None,
+        });
+        reaches.unwrap()
     }
 
     pub(super) fn gap(&mut self, from: u64, reason: GapReason) {
