@@ -1,16 +1,25 @@
 //! Taking a session up again: which run comes next, and how its media time goes on.
 
+use std::{io, time::Duration};
+
 use anyhow::{Context as _, anyhow};
 use capture::MediaTime;
-use tokio::sync::watch;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
 
 use crate::{
     clock::{self, BootTime},
     delivery::{Delivery, Fault, Places, Position},
     exit::{Failure, Kind},
-    spool::{Epoch, Folder, SetAside},
+    spool::{Claim, Epoch, Folder, SetAside},
     wire::Resume,
 };
+
+/// A child whose parent died syncs and leaves in less, even on a busy disk.
+const LEAVING: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Takes up the unfinished session in `folder`: what is left of it is delivered first. Also says
 /// where that ends.
@@ -20,8 +29,8 @@ pub(super) async fn resume(
 ) -> Result<(Resume, Position), Failure> {
     let usage = |text: String| Kind::Usage.because(anyhow!(text));
     let shown = folder.path().display();
-    let dead = folder
-        .claim_dead()
+    let dead = claim(folder)
+        .await
         .map_err(|error| usage(format!("--session: {shown}: {error}")))?;
     let Some(_dead) = dead else {
         return Err(usage(
@@ -50,6 +59,19 @@ pub(super) async fn resume(
     let position = delivery.position();
     let resume = next_run(folder, &position).map_err(|error| Kind::Internal.because(error))?;
     Ok((resume, position))
+}
+
+/// Claims the folder once its recorder is gone: whoever starts one again may be faster than the
+/// child of the one before.
+async fn claim(folder: &Folder) -> io::Result<Option<Claim>> {
+    let deadline = Instant::now() + LEAVING;
+    loop {
+        let claim = folder.claim_dead()?;
+        if claim.is_some() || deadline <= Instant::now() {
+            return Ok(claim);
+        }
+        sleep(LOOK_EVERY).await;
+    }
 }
 
 /// The run that follows `position`, on this boot or a later one.
