@@ -1,37 +1,20 @@
 // Plays a playlist in hls.js in Chromium and reads the code on the picture at given UTC times.
 // node hls.mjs PLAYLIST UTC_MS…   prints {"seeks":[{"utc":…,"number":…}],"played":[…],"faults":[…]}
 import { fileURLToPath } from "node:url";
+import { packaged, watch } from "./watch.mjs";
 
-const modules = new URL("../../web-viewer/node_modules/", import.meta.url);
-const { chromium } = await import(new URL("playwright-core/index.mjs", modules));
 const [playlist, ...times] = process.argv.slice(2);
-
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu"],
-});
-try {
-  // The player is put into a page of the server's own origin, whose policy would refuse it.
-  const context = await browser.newContext({ bypassCSP: true });
-  const page = await context.newPage();
+await watch(playlist, async (page) => {
   const faults = [];
   page.on("pageerror", (error) => faults.push(String(error)));
-  await page.goto(new URL("/healthz", playlist).href);
-  await page.addScriptTag({ path: fileURLToPath(new URL("hls.js/dist/hls.min.js", modules)) });
+  await page.addScriptTag({ path: fileURLToPath(packaged("hls.js/dist/hls.min.js")) });
   const found = await page.evaluate(look, { playlist, times: times.map(Number) });
-  process.stdout.write(JSON.stringify({ ...found, faults: [...faults, ...found.faults] }));
-} finally {
-  await browser.close();
-}
+  return { ...found, faults: [...faults, ...found.faults] };
+});
 
 /** Runs in the page. */
 async function look({ playlist, times }) {
-  const BITS = 12;
-  const BLOCK_PX = 16;
-  const PATIENCE_MS = 20_000;
-  const video = document.createElement("video");
-  video.muted = true;
-  document.body.replaceChildren(video);
+  const { video, number, once, PATIENCE_MS } = globalThis.watched;
   const hls = new globalThis.Hls();
   const faults = [];
   hls.on("hlsError", (_, { fatal, details }) => fatal && faults.push(details));
@@ -39,25 +22,6 @@ async function look({ playlist, times }) {
   hls.loadSource(playlist);
   hls.attachMedia(video);
   const { fragments } = await loaded;
-
-  const canvas = document.createElement("canvas");
-  const pixels = canvas.getContext("2d", { willReadFrequently: true });
-  const number = () => {
-    canvas.width = BITS * BLOCK_PX;
-    canvas.height = BLOCK_PX;
-    pixels.drawImage(video, 0, 0);
-    let code = 0;
-    for (let bit = 0; bit < BITS; bit += 1) {
-      const [, green] = pixels.getImageData(bit * BLOCK_PX + BLOCK_PX / 2, BLOCK_PX / 2, 1, 1).data;
-      code = (code << 1) | (green > 128 ? 1 : 0);
-    }
-    return code;
-  };
-  const once = (name) =>
-    new Promise((done, fail) => {
-      const timer = setTimeout(() => fail(new Error(`no ${name} at ${video.currentTime}`)), PATIENCE_MS);
-      video.addEventListener(name, () => (clearTimeout(timer), done()), { once: true });
-    });
 
   // Chromium takes the seconds before buffered media for buffered too and shows the picture after
   // them, and hls.js then never loads what is missing there. So everything is loaded first.

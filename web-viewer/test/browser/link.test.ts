@@ -149,9 +149,8 @@ test("back visits each moment that was gone to by a row", async () => {
   await page.context().close();
 });
 
-test("back while the moment of its entry is still looked for ends on the newest, and writes over none", async () => {
-  const { page } = await bench.page();
-  await openAt(page, `${bench.origin}/s/film?t=1`);
+/** Goes back to an address whose moment is not answered until what it gives is called. */
+async function backToUnknown(page: Page): Promise<() => void> {
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   await page.route("**/api/v1/resolve?*", async (route) => {
@@ -165,6 +164,13 @@ test("back while the moment of its entry is still looked for ends on the newest,
   const asked = page.waitForRequest("**/api/v1/resolve?*");
   await page.evaluate(() => history.back());
   await asked;
+  return release;
+}
+
+test("back while the moment of its entry is still looked for ends on the newest, and writes over none", async () => {
+  const { page } = await bench.page();
+  await openAt(page, `${bench.origin}/s/film?t=1`);
+  const release = await backToUnknown(page);
   await staysStill(page); // longer than an address waits to be written
   assert.equal(await page.evaluate(() => location.search), "?t=15.25&e=unknown");
   await page.evaluate(() => history.forward());
@@ -173,6 +179,20 @@ test("back while the moment of its entry is still looked for ends on the newest,
   await page.waitForResponse("**/api/v1/resolve?*");
   await staysStill(page);
   assert.equal((await shown(page)).t, 30_000);
+  await page.context().close();
+});
+
+test("who seeks by hand while an address is still looked for stays there", async () => {
+  const { page } = await bench.page();
+  await openAt(page, `${bench.origin}/s/film?t=1`);
+  const release = await backToUnknown(page);
+  await goTo(page, 3_000);
+  await standsAt(page, 3_000);
+  const answered = page.waitForResponse("**/api/v1/resolve?*");
+  release();
+  await answered;
+  await staysStill(page);
+  await standsAt(page, 3_000);
   await page.context().close();
 });
 

@@ -114,9 +114,11 @@ export class Replay {
     const player = this.player.value;
     if (player === undefined) return; // `open` follows the newest
     player.pause();
+    const stood = player.t.value;
     const t = await this.#moment(query);
     if (query !== this.#query) return; // a newer address was followed meanwhile
-    player.seek(t);
+    const moved = player.running.value || player.t.value !== stood;
+    if (!moved) player.seek(t); // whoever sought by hand meanwhile wants to be there
     this.arriving.value = false;
   }
 
