@@ -168,14 +168,14 @@ async fn record(spec: Spec, mut inbox: Inbox, reports: &Reports) -> anyhow::Resu
         let lost = match meanwhile(connecting, &mut recording, &mut inbox).await? {
             Err((cause, at)) => return finish(&mut recording, cause, at),
             Ok(Ok(connection)) => {
-                let frames = recording.frames();
+                let shown = recording.shown();
                 let opened = BootTime::now();
                 match drive::drive(connection, &mut recording, &mut inbox).await? {
                     Outcome::Stopped(cause, at) => return finish(&mut recording, cause, at),
-                    Outcome::Lost(lost) if recording.frames() > frames => {
+                    Outcome::Lost(lost) if recording.shown() > shown => {
                         (lost_since, wait_ms) = (None, FIRST_WAIT_MS);
                         let shown_ms = BootTime::now().ms_since(opened);
-                        if only && frames > 0 && shown_ms < TAKEN_OVER_MS {
+                        if only && shown > 0 && shown_ms < TAKEN_OVER_MS {
                             lost.taken_over()
                         } else {
                             lost
@@ -231,6 +231,10 @@ async fn meanwhile<T>(
     loop {
         let now = BootTime::now();
         recording.keep(now)?;
+        if recording.must_end() {
+            let at = hang_up(recording, inbox).await?;
+            return Ok(Err((recording.cut_off()?, at)));
+        }
         let due_ms = recording.due().map_or(u64::MAX, |due| due.ms_since(now));
         let told = tokio::select! {
             done = &mut work => return Ok(Ok(done)),
@@ -250,6 +254,10 @@ async fn meanwhile<T>(
             }
             Told::Guest { lost } => {
                 recording.guest(lost)?;
+                continue;
+            }
+            Told::Enforced => {
+                recording.enforced()?;
                 continue;
             }
             // The inbox keeps fences; and without a machine nobody is served.

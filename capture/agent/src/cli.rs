@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, net::SocketAddr, path::PathBuf, time::Duration};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use capture::{
     SessionId,
     session::{ActorKind, Document, Os, RunContext},
@@ -16,8 +16,9 @@ use crate::{
     access::{self, Access, Trust},
     duration, home,
     input::InputSource,
-    record::marks,
+    record::{marks, unrecorded},
     source::{Source, SourceUrlError},
+    spool,
 };
 
 /// Records desktop sessions and commits what was recorded.
@@ -86,6 +87,26 @@ pub(crate) struct Secret {
     /// Believe only the certificate with this SHA-256 instead of the system's roots; implies --tls
     #[arg(long, env = "PLAYHEAD_TLS_PIN", value_name = "SHA256", value_parser = access::parse_pin)]
     tls_pin: Option<Sha256>,
+}
+
+impl Record {
+    /// Whether the machine, `driven` through the recorder or not, is not to be used while it cannot
+    /// be recorded.
+    ///
+    /// # Errors
+    /// When somebody is to be told who never would be.
+    pub(crate) fn fails_closed(&self, driven: bool) -> anyhow::Result<bool> {
+        use unrecorded::Unrecorded::{FailClosed, FailOpen};
+        let told = self.on_unrecorded.is_some();
+        match self.unrecorded {
+            _ if driven && told => {
+                bail!("--on-unrecorded: a proxy cuts its driver off; this is for `record`")
+            }
+            Some(FailOpen) if told => bail!("--on-unrecorded needs --unrecorded fail-closed"),
+            Some(policy) => Ok(policy == FailClosed),
+            None => Ok(driven || told),
+        }
+    }
 }
 
 impl Secret {
@@ -187,6 +208,31 @@ pub(crate) struct Record {
     /// Take marks from the driver at this Unix socket
     #[arg(long, env = "PLAYHEAD_DRIVER", value_name = "SOCKET")]
     pub(crate) driver: Option<PathBuf>,
+    /// What becomes of the machine while it cannot be recorded
+    ///
+    /// The picture then has a gap, `disk-full`. fail-open: it goes on unrecorded. fail-closed:
+    /// `proxy` cuts the driver off, ends the session (exit code 6) and lets nobody in until there
+    /// is room; `record`, which can only watch, tells --on-unrecorded.
+    /// Without this `proxy` fails closed; `record` does with --on-unrecorded.
+    #[arg(long, env = "PLAYHEAD_UNRECORDED", value_enum)]
+    pub(crate) unrecorded: Option<unrecorded::Unrecorded>,
+    /// Who is to pause or destroy the machine while it cannot be recorded
+    ///
+    /// A command line for sh, which acknowledges with exit code 0, or an http:// URL, which does
+    /// with a 2xx. It is given JSON (session, reason, since), by input or POST, and again, after
+    /// waits of up to a minute, until it acknowledges. If it never does, or nobody is named, the
+    /// record says `unenforced`.
+    #[arg(
+        long,
+        env = "PLAYHEAD_ON_UNRECORDED",
+        value_name = "COMMAND|URL",
+        hide_env_values = true
+    )]
+    pub(crate) on_unrecorded: Option<unrecorded::Hook>,
+    /// How much of the spool's disk is kept free: nothing is recorded below it. Such as 2GiB or 5%;
+    /// by default 512 MiB, or 2% if that is more
+    #[arg(long, env = "PLAYHEAD_SPOOL_RESERVE", value_name = "SIZE")]
+    pub(crate) spool_reserve: Option<spool::Reserve>,
     /// H.264 encoder
     #[arg(
         long,
@@ -447,6 +493,26 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_fails_closed_where_somebody_can_see_to_it() {
+        let check = |args: &[&str], watched: Option<bool>, driven: Option<bool>| {
+            let record = record(args).unwrap();
+            assert_eq!(record.fails_closed(false).ok(), watched, "{args:?}");
+            assert_eq!(record.fails_closed(true).ok(), driven, "{args:?}");
+        };
+        let hook = ["--on-unrecorded", "virsh suspend vm"];
+        let (open, closed) = (
+            ["--unrecorded", "fail-open"],
+            ["--unrecorded", "fail-closed"],
+        );
+        check(&[], Some(false), Some(true));
+        check(&hook, Some(true), None);
+        check(&open, Some(false), Some(false));
+        check(&closed, Some(true), Some(true));
+        check(&[hook, open].concat(), None, None);
+        check(&[hook, closed].concat(), Some(true), None);
+    }
+
+    #[test]
     fn bad_values_name_their_option() {
         for (args, named) in [
             (["--fps-max", "0"], "--fps-max"),
@@ -457,6 +523,9 @@ mod tests {
             (["--session", "x"], "--session"),
             (["--marks", "desk"], "127.0.0.1:8901"),
             (["--tls-pin", "AB:CD"], "--tls-pin"),
+            (["--unrecorded", "never"], "fail-open, fail-closed"),
+            (["--on-unrecorded", "https://host/"], "--on-unrecorded"),
+            (["--spool-reserve", "512"], "--spool-reserve"),
         ] {
             let error = record(&args).unwrap_err().to_string();
             assert!(error.contains(named), "{error}");

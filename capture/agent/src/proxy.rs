@@ -33,6 +33,7 @@ pub(crate) async fn proxy(options: cli::Proxy) -> Result<(), Failure> {
             "--session: each driver begins a session of its own"
         )));
     }
+    options.record.fails_closed(true).map_err(usage)?;
     let setup = Setup::new(options.record).await?;
     let upstream = match options.upstream {
         cli::Upstream::Shared => Upstream::Shared,

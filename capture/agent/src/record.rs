@@ -10,6 +10,7 @@ mod probe;
 mod recorder;
 mod resume;
 mod setup;
+pub(crate) mod unrecorded;
 
 pub(crate) use self::{
     child_process::Drivers,

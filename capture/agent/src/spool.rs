@@ -30,8 +30,14 @@ use crate::clock::BootTime;
 mod aside;
 mod journal;
 mod owed;
+mod room;
 
-pub(crate) use self::{aside::SetAside, journal::Journal, owed::OwedRow};
+pub(crate) use self::{
+    aside::SetAside,
+    journal::Journal,
+    owed::OwedRow,
+    room::{Disk, Reserve, Room, is_out_of_room},
+};
 
 /// One session's folder.
 #[derive(Clone, Debug)]

@@ -12,7 +12,13 @@ use policy::Marks;
 use segment::end::EndReason;
 use serde::{Deserialize, Serialize};
 
-use crate::{access::Access, duration::GiveUp, input::InputSource, source::Source, spool::Epoch};
+use crate::{
+    access::Access,
+    duration::GiveUp,
+    input::InputSource,
+    source::Source,
+    spool::{Epoch, Reserve},
+};
 
 /// What the child is to do: the first line on its input.
 #[derive(Debug, Serialize, Deserialize)]
@@ -70,6 +76,18 @@ pub(crate) struct Spec {
     /// How the machine is connected to, if [`DRIVER_FD`] is the connection of somebody who drives
     /// it.
     pub(crate) driven: Option<Upstream>,
+    /// How much of the spool's disk is kept free.
+    pub(crate) reserve: Reserve,
+    /// Whether the machine is not to be used while it cannot be recorded.
+    pub(crate) fail_closed: bool,
+}
+
+impl Spec {
+    /// Whether this recorder itself keeps the machine from being used unrecorded: it cuts the
+    /// driver off. Who only watches has to ask somebody else to.
+    pub(crate) const fn cuts_off(&self) -> bool {
+        self.fail_closed && self.driven.is_some()
+    }
 }
 
 /// Where the child finds the driver's connection.
@@ -91,6 +109,10 @@ pub(crate) struct Resume {
     pub(crate) epoch: Epoch,
     /// The last time both clocks were read together.
     pub(crate) last_anchor: Option<Anchor>,
+    /// Why there is no picture from there on.
+    pub(crate) gap: GapReason,
+    /// Whether somebody has made sure that the machine is not used meanwhile.
+    pub(crate) enforced: bool,
 }
 
 /// What the parent says after the [`Spec`]. A closed input means that the parent is gone.
@@ -106,6 +128,8 @@ pub(crate) enum Command {
         /// The mark.
         mark: Mark,
     },
+    /// Somebody has made sure that the machine is not used while it cannot be recorded.
+    Enforced,
 }
 
 /// What the child reports.
@@ -140,6 +164,13 @@ pub(crate) enum Report {
         /// What happened, for the operator.
         detail: String,
     },
+    /// For want of room nothing is recorded any more.
+    Unrecorded {
+        /// Since when.
+        since: WallTime,
+    },
+    /// There is room again.
+    RoomAgain,
     /// How it goes, about once a second.
     Status(Status),
     /// A mark is in force and durable.

@@ -47,6 +47,11 @@ pub(super) async fn drive(
             return Ok(Outcome::Stopped(cause, since));
         }
         view.take_if_due(&mut connection, recording, now)?;
+        recording.keep(now)?;
+        if recording.must_end() {
+            let at = view.stop(&mut connection, recording, inbox).await?;
+            return Ok(Outcome::Stopped(recording.cut_off()?, at));
+        }
         view.tell_black(recording, now)?;
         if recording.started() {
             inbox.start()?;
@@ -55,7 +60,6 @@ pub(super) async fn drive(
         if connection.session.is_stalled(now) {
             recording.gap(GapReason::Stalled, "source does not answer")?;
         }
-        recording.keep(now)?;
         if status_due <= now {
             recording.report_status(now);
             status_due = now.plus_ms(STATUS_EVERY_MS);
@@ -103,6 +107,7 @@ pub(super) async fn drive(
                     }
                 }
                 Told::Guest { lost } => recording.guest(lost)?,
+                Told::Enforced => recording.enforced()?,
                 Told::Fence(_) => {} // the inbox keeps them
                 Told::Asked => {} // answered with whatever else is due
             },

@@ -45,6 +45,8 @@ pub(super) enum Told {
         /// The mark.
         mark: Mark,
     },
+    /// Somebody has made sure that the machine is not used while it cannot be recorded.
+    Enforced,
     /// Somebody did something to the machine.
     Act(Act),
     /// Who drove the machine through the recorder does so no more.
@@ -190,6 +192,7 @@ impl Inbox {
                 command = self.commands.recv() => match command {
                     None => return Told::Stop(StopCause::Orphaned),
                     Some(Command::Stop(reason)) => return Told::Stop(StopCause::Asked(reason)),
+                    Some(Command::Enforced) => return Told::Enforced,
                     Some(Command::Mark { id, mark }) => {
                         self.held.push_back((id, mark));
                         continue;
@@ -209,7 +212,11 @@ impl Inbox {
                     self.clients = None;
                     return told;
                 }
-                Told::Act(_) | Told::Guest { .. } | Told::Stop(_) | Told::Asked => return told,
+                Told::Act(_)
+                | Told::Guest { .. }
+                | Told::Stop(_)
+                | Told::Enforced
+                | Told::Asked => return told,
             }
         }
     }
@@ -256,7 +263,7 @@ impl Inbox {
                 }
                 Told::Guest { .. } => self.last_fence = None,
                 // The recording ends, and whoever told a mark will hear that it is not in force.
-                Told::Mark { .. } | Told::Stop(_) | Told::Asked => {}
+                Told::Mark { .. } | Told::Stop(_) | Told::Enforced | Told::Asked => {}
             }
         }
     }

@@ -1,8 +1,7 @@
 //! What is recorded of one machine across connections: clocks, video track and spool.
 
 mod beside;
-
-use std::io;
+mod disk;
 
 use anyhow::Context as _;
 use capture::{
@@ -16,11 +15,11 @@ use encoder::{Output, Track, TrackConfig};
 use policy::Policy;
 use segment::end::EndReason;
 
-use self::beside::Beside;
+use self::{beside::Beside, disk::Space};
 use super::{health::State, media_clock::MediaClock, reports::Reports};
 use crate::{
     clock::{self, BootTime},
-    spool::{Claim, Epoch, Folder, Journal},
+    spool::{Claim, Epoch, Folder, Journal, is_out_of_room},
     wire::{Report, Spec, Status},
 };
 
@@ -42,6 +41,7 @@ pub(super) struct Recording<'a> {
     _claim: Claim,
     journal: Journal,
     beside: Beside,
+    space: Space,
     /// The pointer, as far as it is known and the source does not paint it.
     at: Option<Point>,
     shape: Option<CursorShape>,
@@ -56,6 +56,7 @@ struct Film {
     anchors: AnchorKeeper,
     stamper: Stamper,
     track: Track,
+    /// What is still to be appended to the spool; empty between calls, unless there is no room.
     outputs: Vec<Output>,
     /// The last instant at which the picture was known.
     proven: MediaTime,
@@ -69,6 +70,8 @@ struct Film {
 
 #[derive(Default)]
 struct Counts {
+    /// Frames that the source has shown, and those of them that were recorded.
+    shown: u64,
     frames: u64,
     frames_at_last_status: u64,
     status: Status,
@@ -94,6 +97,7 @@ impl<'a> Recording<'a> {
             _claim: claim,
             journal,
             beside,
+            space: Space::default(),
             at: None,
             shape: None,
             film: None,
@@ -114,7 +118,12 @@ impl<'a> Recording<'a> {
                 in_gap: false,
                 health: State::Ok,
             });
-            recording.gap(GapReason::RecorderRestarted, "recorder was started again")?;
+            recording.space = Space::resumed(resume);
+            let detail = match resume.gap {
+                GapReason::DiskFull => "there was no room to record",
+                _ => "recorder was started again",
+            };
+            recording.gap(resume.gap, detail)?;
         }
         Ok(recording)
     }
@@ -132,9 +141,9 @@ impl<'a> Recording<'a> {
         Track::new(config, self.policy.clone()).context("starting the encoder")
     }
 
-    /// How many frames were taken.
-    pub(super) const fn frames(&self) -> u64 {
-        self.counts.frames
+    /// How many frames the source has shown, recorded or not.
+    pub(super) const fn shown(&self) -> u64 {
+        self.counts.shown
     }
 
     /// Whether the session has a first frame.
@@ -155,6 +164,10 @@ impl<'a> Recording<'a> {
         framebuffer: &Framebuffer,
         damage: &Damage,
     ) -> anyhow::Result<()> {
+        self.counts.shown += 1;
+        if self.is_unrecorded() {
+            return Ok(());
+        }
         if self.film.is_none() {
             self.begin(received, desktop)?;
         }
@@ -163,6 +176,7 @@ impl<'a> Recording<'a> {
         if self.counts.frames == 1 {
             self.journal.sync().context("syncing the spool")?;
             self.reports.send(&Report::Started);
+            self.look_at_disk(BootTime::now())?;
         }
         Ok(())
     }
@@ -260,6 +274,9 @@ impl<'a> Recording<'a> {
         received: BootTime,
         framebuffer: &Framebuffer,
     ) -> anyhow::Result<()> {
+        if self.is_unrecorded() {
+            return Ok(());
+        }
         let Some(film) = &mut self.film else {
             return Ok(());
         };
@@ -299,10 +316,12 @@ impl<'a> Recording<'a> {
         let Some(film) = &mut self.film else {
             return Ok(());
         };
-        if std::mem::replace(&mut film.in_gap, true) {
-            return self.write();
-        }
-        let from = film.proven;
+        let from = match std::mem::replace(&mut film.in_gap, true) {
+            false => film.proven,
+            // There was no picture, and from now on one could not be kept.
+            true if reason == GapReason::DiskFull => film.clock.at(BootTime::now()),
+            true => return self.write(),
+        };
         film.track.gap(from, reason, &mut film.outputs)?;
         self.counts.status.gaps += 1;
         self.reports.send(&Report::GapOpened {
@@ -313,7 +332,8 @@ impl<'a> Recording<'a> {
         self.write()
     }
 
-    /// What is due at `now` whatever the source does: durability, and input that has paused.
+    /// What is due at `now` whatever the source does: durability, a look at the disk, and input that
+    /// has paused.
     pub(super) fn keep(&mut self, now: BootTime) -> anyhow::Result<()> {
         if self
             .journal
@@ -322,13 +342,15 @@ impl<'a> Recording<'a> {
         {
             self.journal.sync().context("syncing the spool")?;
         }
+        self.watch_disk(now)?;
         self.keep_beside(now)
     }
 
     /// When [`keep`](Self::keep) has something to do.
     pub(super) fn due(&self) -> Option<BootTime> {
         let sync = self.journal.sync_due_ms().map(BootTime::from_ms);
-        sync.into_iter().chain(self.beside_due()).min()
+        let due = [sync, self.look_due(), self.beside_due()];
+        due.into_iter().flatten().min()
     }
 
     /// Tells the parent how it goes.
@@ -343,6 +365,7 @@ impl<'a> Recording<'a> {
 
     /// Closes the session at `at`, or at the last proven picture if that is earlier.
     pub(super) fn end(&mut self, at: BootTime, reason: EndReason) -> anyhow::Result<()> {
+        self.tell_unenforced(at)?;
         let unproven = |film: &Film| film.proven < film.told;
         if self.film.as_ref().is_some_and(unproven) {
             // What happened after the last proof is kept, without a picture.
@@ -362,12 +385,17 @@ impl<'a> Recording<'a> {
         let late_ms = film.clock.at(now).ms_since(to);
         let utc = utc.plus_ms(-i64::try_from(late_ms).unwrap_or(0));
         self.write()?;
+        anyhow::ensure!(
+            !self.space.is_stuck(),
+            "no room in the spool for the session's end"
+        );
         self.reports.send(&Report::Ended { t: to, utc, reason });
         Ok(())
     }
 
     /// Makes durable what there is and leaves the session open for whoever recovers it.
     pub(super) fn abandon(&mut self) -> anyhow::Result<()> {
+        self.tell_unenforced(BootTime::now())?;
         Ok(self.journal.sync()?)
     }
 
@@ -378,34 +406,47 @@ impl<'a> Recording<'a> {
             return Ok(());
         };
         let (now, utc) = clock::both();
-        if let Some(anchor) = film
-            .anchors
-            .observe(film.clock.at(now), utc, clock::wall_error_ms())
+        if !self.space.is_stuck()
+            && let Some(anchor) =
+                film.anchors
+                    .observe(film.clock.at(now), utc, clock::wall_error_ms())
         {
             film.track.anchor(anchor, &mut film.outputs);
         }
-        for output in film.outputs.drain(..) {
-            spool(&mut self.journal, &self.folder, now, &output).context("writing the spool")?;
-            self.beside.spooled(&output);
+        let mut spooled = 0;
+        for output in &film.outputs {
+            let appended = match output {
+                Output::Append { seq, record } => self.journal.append(now.ms(), *seq, record),
+                Output::Sheet { seq, jpeg } => self.folder.write_sheet(*seq, jpeg),
+                Output::Sealed { .. } => Ok(()),
+            };
+            match appended {
+                // It waits, and all that follows it.
+                Err(error) if is_out_of_room(&error) => break,
+                appended => appended.context("writing the spool")?,
+            }
+            spooled += 1;
+            self.beside.spooled(output);
             match output {
                 Output::Append {
                     record: segment::Record::Sample(sample),
                     ..
                 } => {
                     self.counts.status.bytes += sample.bytes.len() as u64;
+                    if sample.key {
+                        // What a fragment begins with is durable at once.
+                        self.journal.sync().context("syncing the spool")?;
+                    }
                 }
-                Output::Sealed { seq } => self.reports.send(&Report::Sealed { seq }),
+                Output::Sealed { seq } => {
+                    self.journal.seal(*seq).context("closing a spool file")?;
+                    self.reports.send(&Report::Sealed { seq: *seq });
+                }
                 Output::Append { .. } | Output::Sheet { .. } => {}
             }
         }
+        film.outputs.drain(..spooled);
+        self.space.waits(film.outputs.len())?;
         self.answer_marks()
-    }
-}
-
-fn spool(journal: &mut Journal, folder: &Folder, now: BootTime, output: &Output) -> io::Result<()> {
-    match output {
-        Output::Append { seq, record } => journal.append(now.ms(), *seq, record),
-        Output::Sheet { seq, jpeg } => folder.write_sheet(*seq, jpeg),
-        Output::Sealed { seq } => journal.seal(*seq),
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, anyhow};
-use capture::MediaTime;
+use capture::{GapReason, MediaTime, WallTime};
 use segment::end::EndReason;
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -17,10 +17,12 @@ use super::{
     courier::{Courier, Delivered},
     marks,
     resume::next_run,
+    unrecorded::{Alarm, News},
 };
 use crate::{
+    clock,
     exit::{Failure, Kind},
-    spool::{Claim, Folder},
+    spool::{Claim, Disk, Folder, Room, is_out_of_room},
     wire::{Command, Report, Spec, Task},
 };
 
@@ -30,6 +32,8 @@ const MAX_BARREN_RUNS: u32 = 8;
 const FIRST_RESTART_WAIT: Duration = Duration::from_millis(250);
 /// How long a closed session waits for its store before the spool is left for `flush`.
 const DELIVERY_PATIENCE: Duration = Duration::from_secs(30);
+/// How often the disk is looked at while there is no room for another run.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A child needs about 80 MB for a 1080p screen and 300 MB for an 8K one; past this its peer has
 /// found a way to make it grow.
 const MAX_CHILD_RSS_BYTES: u64 = 1 << 30;
@@ -83,6 +87,8 @@ pub(crate) struct Recorder {
     pub(super) marks: mpsc::Receiver<marks::Request>,
     /// Who drives the machine through the first child.
     pub(super) drivers: Option<Drivers>,
+    /// Tells whoever is to know that the machine is used unrecorded.
+    pub(super) alarm: Alarm,
     /// What has happened so far.
     pub(super) progress: Progress,
 }
@@ -168,11 +174,30 @@ impl Recorder {
                     if let Some(reason) = self.progress.stopping {
                         return self.close(position.from, reason).await;
                     }
+                    let full = self.room(Room::Ample).map_err(internal)? == Room::None;
                     // The driver's connection has gone with the child.
-                    if barren_runs >= MAX_BARREN_RUNS || self.spec.driven.is_some() {
+                    if self.spec.driven.is_some() {
+                        let cut_off = full && self.spec.fail_closed;
+                        let reason = if cut_off {
+                            EndReason::Policy
+                        } else {
+                            EndReason::Crash
+                        };
+                        return self.close(position.from, reason).await;
+                    }
+                    if full {
+                        barren_runs = 0; // nobody can record without room
+                        if let Some(reason) = self.wait_for_room().await.map_err(internal)? {
+                            return self.close(position.from, reason).await;
+                        }
+                    } else if barren_runs >= MAX_BARREN_RUNS {
                         return self.close(position.from, EndReason::Crash).await;
                     }
-                    let resume = next_run(&self.folder, &position).map_err(internal)?;
+                    let mut resume = next_run(&self.folder, &position).map_err(internal)?;
+                    if full {
+                        resume.gap = GapReason::DiskFull;
+                        resume.enforced = self.alarm.is_acknowledged();
+                    }
                     self.spec.resume = Some(resume);
                     sleep(FIRST_RESTART_WAIT * 2_u32.pow(barren_runs) - FIRST_RESTART_WAIT).await;
                 }
@@ -210,6 +235,8 @@ impl Recorder {
                     Some(Report::Health { state, detail }) => {
                         self.courier.announce(|to| to.health(&state, &detail));
                     }
+                    Some(Report::Unrecorded { since }) => self.unrecorded(since),
+                    Some(Report::RoomAgain) => self.alarm.clear(),
                     Some(Report::Status(status)) => {
                         self.courier.status(status);
                         if child.rss_bytes() > Some(MAX_CHILD_RSS_BYTES) {
@@ -228,6 +255,7 @@ impl Recorder {
                     Some(Report::Failed { detail: said }) => detail = said,
                     Some(Report::Probed { .. }) => {} // it was not asked to
                 },
+                () = self.alarm.acknowledged() => child.tell(Command::Enforced).await,
                 Some(request) = self.marks.recv() => child.tell(marks.command(request)).await,
                 () = self.stop.next(), if self.progress.stopping.is_none() => {
                     self.progress.stopping = Some(EndReason::Stopped);
@@ -243,6 +271,39 @@ impl Recorder {
         }
         child.reap().await;
         Ok(end.unwrap_or(RunEnd::Died { frames, detail }))
+    }
+
+    /// Nothing is recorded since then, for want of room.
+    fn unrecorded(&mut self, since: WallTime) {
+        self.alarm.raise(News {
+            session: self.spec.session,
+            reason: GapReason::DiskFull,
+            since,
+        });
+    }
+
+    /// How much room the spool has, when it had `before`.
+    fn room(&self, before: Room) -> anyhow::Result<Room> {
+        let disk = Disk::of(self.folder.path()).context("looking at the spool's disk")?;
+        Ok(before.now(disk, self.spec.reserve))
+    }
+
+    /// Waits, without a child, until there is room for one; or gives back why the session is to end
+    /// before that.
+    async fn wait_for_room(&mut self) -> anyhow::Result<Option<EndReason>> {
+        self.unrecorded(clock::wall());
+        let deadline = self.progress.deadline;
+        while self.room(Room::None)? == Room::None {
+            tokio::select! {
+                () = sleep(LOOK_EVERY) => {}
+                () = self.alarm.acknowledged() => {}
+                () = self.stop.next() => return Ok(Some(EndReason::Stopped)),
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    return Ok(Some(EndReason::DurationReached));
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn has_head(&self) -> anyhow::Result<bool> {
@@ -273,9 +334,13 @@ impl Recorder {
 
     /// Delivers the rest, the end record last.
     async fn close(mut self, t: MediaTime, reason: EndReason) -> Result<(), Failure> {
-        self.folder
-            .write_ended(reason)
-            .map_err(|error| Kind::Internal.because(error))?;
+        match self.folder.write_ended(reason) {
+            // Only whoever finds an undelivered spool asks for it.
+            Err(error) if is_out_of_room(&error) => {
+                tracing::warn!(%error, "No room to note why the session ended");
+            }
+            ended => ended.map_err(|error| Kind::Internal.because(error))?,
+        }
         let delivered = tokio::select! {
             delivered = self.courier.finish(reason, DELIVERY_PATIENCE) => delivered,
             // Asked to stop once more: what is left waits in the spool.
@@ -287,6 +352,11 @@ impl Recorder {
                     .announce(|announcer| announcer.ended(t, reason));
                 drop(self.claim);
                 let _ = self.folder.remove(); // an empty folder left behind does no harm
+                if reason == EndReason::Policy {
+                    return Err(Kind::Policy.because(anyhow!(
+                        "there was no room to record, so the driver was cut off; see --unrecorded"
+                    )));
+                }
                 Ok(())
             }
             Delivered::Stored => Err(Kind::Store.because(anyhow!(

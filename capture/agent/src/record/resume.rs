@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use anyhow::{Context as _, anyhow};
-use capture::MediaTime;
+use capture::{GapReason, MediaTime};
 use tokio::{
     sync::watch,
     time::{Instant, sleep},
@@ -99,5 +99,7 @@ pub(super) fn next_run(folder: &Folder, position: &Position) -> anyhow::Result<R
         from: position.from,
         epoch,
         last_anchor: position.last_anchor,
+        gap: GapReason::RecorderRestarted,
+        enforced: false,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use capture::SessionId;
 use policy::Policy;
 
@@ -13,13 +13,14 @@ use super::{
     marks, probe,
     recorder::{Progress, Recorder, StopSignals},
     resume,
+    unrecorded::Alarm,
 };
 use crate::{
     access::Access,
     cli, clock,
     delivery::{Places, Position},
     exit::{Failure, Kind},
-    spool::{Claim, Folder},
+    spool::{Claim, Disk, Folder, Room},
     wire::{Resume, Spec, Upstream},
 };
 
@@ -66,6 +67,9 @@ impl Setup {
         stop: StopSignals,
         drivers: Option<Drivers>,
     ) -> Result<Recorder, Failure> {
+        if drivers.is_some() {
+            self.refuse_without_room()?;
+        }
         let unix_ms = u64::try_from(clock::wall().unix_ms()).unwrap_or(0);
         let random = clock::random().map_err(|error| Kind::Internal.because(error))?;
         let session = SessionId::new(unix_ms, random);
@@ -74,6 +78,24 @@ impl Setup {
             .context("creating the spool folder; choose one with --spool");
         let claim = claim.map_err(|error| Kind::Store.because(error))?;
         self.recorder(session, claim, None, stop, drivers)
+    }
+
+    /// Under fail-closed nobody is let in who would be cut off at once.
+    fn refuse_without_room(&self) -> Result<(), Failure> {
+        let spool = &self.options.places.spool;
+        let fail_closed = self.options.fails_closed(true);
+        let fail_closed = fail_closed.map_err(|error| Kind::Usage.because(error))?;
+        let reserve = self.options.spool_reserve.unwrap_or_default();
+        let room = Disk::of(spool).map(|disk| Room::Ample.now(disk, reserve));
+        // A folder that is not there yet is made, or refused, later.
+        if fail_closed && room.is_ok_and(|room| room == Room::None) {
+            return Err(Kind::Policy.because(anyhow!(
+                "a driver was not let in: there is no room to record in {}; free some, or see \
+                 --spool-reserve and --unrecorded",
+                spool.display()
+            )));
+        }
+        Ok(())
     }
 
     /// A recorder that goes on with `session`.
@@ -101,6 +123,9 @@ impl Setup {
         let (resume, delivered) = resumed.unzip();
         let internal = |error: std::io::Error| Kind::Internal.because(error);
         let options = &self.options;
+        let fail_closed = options
+            .fails_closed(drivers.is_some())
+            .map_err(|error| Kind::Usage.because(error))?;
         let folder = Folder::of(&options.places.spool, session);
         let (open, marks) = self.marks.join();
         let spec = Spec {
@@ -117,6 +142,8 @@ impl Setup {
             input: options.input.clone(),
             marks: open,
             driven: drivers.as_ref().map(Drivers::upstream),
+            reserve: options.spool_reserve.unwrap_or_default(),
+            fail_closed,
         };
         let announcer = Announcer::new(session, options.json);
         Ok(Recorder {
@@ -134,6 +161,7 @@ impl Setup {
             stop,
             marks,
             drivers,
+            alarm: Alarm::new(options.on_unrecorded.clone()),
             progress: Progress::default(),
         })
     }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use anyhow::Context as _;
 use capture::{
+    MediaTime,
     event::{Event, Origin},
     input::{Clipboard, Input},
     mark::Mark,
@@ -21,7 +22,7 @@ use crate::{
         unseen::Witnesses,
     },
     clock::{self, BootTime},
-    spool::Folder,
+    spool::{Folder, is_out_of_room},
     wire::{Report, Spec},
 };
 
@@ -37,6 +38,8 @@ pub(super) struct Beside {
     /// How many marks were given to the track, and how many it has given to the spool.
     marks_given: u64,
     marks_spooled: u64,
+    /// Which marks are open could not be written, for want of room.
+    marks_owed: bool,
 }
 
 /// A mark that is in force and not yet durable.
@@ -71,12 +74,23 @@ impl Beside {
             unanswered: VecDeque::new(),
             marks_given: 0,
             marks_spooled: 0,
+            marks_owed: false,
         })
     }
 
     /// Which marks are open.
     pub(super) const fn marks(&self) -> &Marks {
         self.keeper.marks()
+    }
+
+    /// Writes which marks are open, or owes it.
+    fn write_marks(&mut self, folder: &Folder) -> anyhow::Result<()> {
+        let written = folder.write_marks(self.keeper.marks());
+        self.marks_owed = written.as_ref().is_err_and(is_out_of_room);
+        if self.marks_owed {
+            return Ok(());
+        }
+        written.context("writing which marks are open")
     }
 
     /// Notes what has just been given to the spool.
@@ -165,9 +179,7 @@ impl Recording<'_> {
         beside
             .keeper
             .mark(t, Origin::Driver, mark, &mut beside.events);
-        self.folder
-            .write_marks(beside.keeper.marks())
-            .context("writing which marks are open")?;
+        beside.write_marks(&self.folder)?;
         // The keeper tells each mark last, as one event, and moves time only forward.
         let t = beside.events.last().map_or(t, |mark| mark.t);
         beside.marks_given += 1;
@@ -214,8 +226,8 @@ impl Recording<'_> {
         self.write()
     }
 
-    /// Tells something about how input is seen.
-    fn note(&mut self, at: BootTime, state: &str, detail: &str) -> anyhow::Result<()> {
+    /// Tells something about the recording that is not about its picture.
+    pub(super) fn note(&mut self, at: BootTime, state: &str, detail: &str) -> anyhow::Result<()> {
         if let Some(film) = &self.film {
             let event = Event::health(film.clock.at(at), state, detail);
             self.beside.events.push(event);
@@ -249,8 +261,12 @@ impl Recording<'_> {
 
     /// Gives the track what the keeper has put out.
     pub(super) fn give_events(&mut self) {
+        let unrecorded = self.is_unrecorded();
         if let Some(film) = &mut self.film {
             for event in self.beside.events.drain(..) {
+                if unrecorded && !is_kept_without_room(&event, film.proven) {
+                    continue;
+                }
                 film.told = film.told.max(event.t);
                 film.track.event(event, &mut film.outputs);
             }
@@ -260,6 +276,12 @@ impl Recording<'_> {
     /// Answers the marks that are in the spool, once they are durable there.
     pub(super) fn answer_marks(&mut self) -> anyhow::Result<()> {
         if self.beside.answer_is_due() {
+            if self.beside.marks_owed {
+                self.beside.write_marks(&self.folder)?;
+            }
+            if self.beside.marks_owed {
+                return Ok(());
+            }
             self.journal.sync().context("syncing the spool")?;
         }
         while let Some(answer) = self.beside.answer() {
@@ -267,4 +289,10 @@ impl Recording<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether `event` is recorded though there is no room for what happens after `proven`: what began
+/// before, and what tells of the recording itself.
+fn is_kept_without_room(event: &Event, proven: MediaTime) -> bool {
+    event.t <= proven || ["health", "mark"].contains(&event.kind.as_str())
 }
