@@ -27,3 +27,4 @@ pub mod scene;
 pub mod schedule;
 pub mod secrets;
 pub mod truth;
+pub mod volume;

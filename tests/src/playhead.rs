@@ -63,6 +63,8 @@ impl Home {
         let mut command = Command::new(program(name)?);
         command
             .env("PLAYHEAD_HOME", self.path())
+            // How full this machine's disk is is no part of any test.
+            .env("PLAYHEAD_SPOOL_RESERVE", "1MiB")
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
         Ok(command)
     }
