@@ -1,10 +1,14 @@
 //! What is wrong, in words for those who ask, apart from what the log tells the operator.
 
 use index::CatalogError;
+use store::StoreError;
 
 /// Said of a catalogue that knows nothing of what the store holds.
 pub const EMPTY: &str = "The catalogue is empty, but the store holds sessions; `playhead index \
                          rebuild` makes it again from them.";
+
+/// The code and a sentence for a store that does not answer.
+pub const SILENT_STORE: (&str, &str) = ("store_silent", "The store does not answer in time.");
 
 /// The code and a sentence for a catalogue that fails.
 #[must_use]
@@ -29,6 +33,22 @@ pub const fn of_catalogue(error: &CatalogError) -> (&'static str, &'static str) 
         _ => (
             "catalogue_failed",
             "The catalogue cannot be used just now; the server's log says why.",
+        ),
+    }
+}
+
+/// The code and a sentence for a store that fails.
+#[must_use]
+pub const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
+    match error {
+        StoreError::Silent { .. } => SILENT_STORE,
+        StoreError::Gone { .. } => (
+            "store_failed",
+            "The store's folder is not there; it may not be mounted.",
+        ),
+        _ => (
+            "store_failed",
+            "The store cannot be used just now; the server's log says why.",
         ),
     }
 }

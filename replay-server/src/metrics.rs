@@ -155,6 +155,7 @@ impl Metrics {
     pub(crate) fn store_failed(&self, error: &StoreError) {
         let fault = match error {
             StoreError::NotFound { .. } | StoreError::Range { .. } => "missing",
+            StoreError::TooLarge { .. } | StoreError::Damaged { .. } => "damaged",
             _ => "unavailable",
         };
         count(&self.store_errors, "fault", fault);

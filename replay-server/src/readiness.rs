@@ -53,6 +53,10 @@ impl Part {
     /// It depends on a part that is not in order.
     const UNKNOWN: Self = Self::wrong("unknown", "Store and catalogue must answer first.");
 
+    const fn of((code, message): (&'static str, &'static str)) -> Self {
+        Self::wrong(code, message)
+    }
+
     const fn wrong(code: &'static str, message: &'static str) -> Self {
         Self {
             ok: false,
@@ -108,12 +112,9 @@ async fn store(archive: &Archive) -> Part {
         Ok(Ok(Ok(()))) => Part::OK,
         Ok(Ok(Err(error))) => {
             tracing::warn!(error = fault::chain(&error), "The store fails");
-            Part::wrong(
-                "store_failed",
-                "The store fails; the server's log says how.",
-            )
+            Part::of(fault::of_store(&error))
         }
-        _ => Part::wrong("store_silent", "The store does not answer in time."),
+        _ => Part::of(fault::SILENT_STORE),
     }
 }
 
@@ -133,9 +134,8 @@ async fn catalogue(archive: &Archive) -> Part {
 }
 
 fn wrong(error: &CatalogError) -> Part {
-    let (code, message) = fault::of_catalogue(error);
     tracing::warn!(error = fault::chain(error), "The catalogue fails");
-    Part::wrong(code, message)
+    Part::of(fault::of_catalogue(error))
 }
 
 async fn owner(archive: &Archive) -> Part {
@@ -176,6 +176,6 @@ fn unclaimed(error: &ClaimError) -> Part {
         ),
         ClaimError::Catalog(error) => wrong(error),
         ClaimError::Store(StoreError::NotFound { .. }) => Part::UNKNOWN,
-        ClaimError::Store(_) => Part::wrong("store_failed", "The store fails."),
+        ClaimError::Store(error) => Part::of(fault::of_store(error)),
     }
 }

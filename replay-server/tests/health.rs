@@ -4,7 +4,12 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use axum::{
     body::Body,
@@ -57,6 +62,31 @@ impl Site {
         site.record(&*catalog).await;
         site.claim().await;
         site
+    }
+
+    /// The same catalogue and another store.
+    fn over(self, url: &impl Fn(&TempDir) -> String) -> Self {
+        let key = |name: &str| name.starts_with("AWS_").then(|| "test".to_owned());
+        let store = store::open_store_with(&url(&self.folder), key).unwrap();
+        let catalog = self.archive.catalog.clone();
+        Self {
+            archive: Arc::new(Archive::new(store.clone(), catalog, now)),
+            store,
+            ..self
+        }
+    }
+
+    /// Rows cannot be taken in, and the answer says so in the API's form.
+    async fn refuses_rows(&self, code: &str) {
+        let row = r#"{"time":"2026-11-30T09:14:03.250Z","text":"Save"}"#;
+        let router = router(self.archive.clone(), LocalNames::loopback());
+        let request = Request::post("/api/v1/events").body(Body::from(row));
+        let response = router.oneshot(request.unwrap()).await.unwrap();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(response.headers().contains_key("retry-after"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let said: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(said["error"]["code"], code, "{said}");
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -124,6 +154,29 @@ impl Site {
         let all = json!({ "ready": true, "store": ok, "catalogue": ok, "owner": ok });
         assert_eq!(said, all);
     }
+}
+
+/// A bucket of a service that answers each request with `answer`, or nothing at all.
+fn bucket_url(answer: Option<&'static str>) -> impl Fn(&TempDir) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut silent = Vec::new();
+        for mut connection in listener.incoming().map_while(Result::ok) {
+            match answer {
+                Some(answer) => {
+                    let _ = connection.read(&mut [0; 16_384]);
+                    let _ = connection.write_all(answer.as_bytes());
+                }
+                None => silent.push(connection),
+            }
+        }
+    });
+    move |_| format!("s3://bucket?endpoint=http://127.0.0.1:{port}")
+}
+
+fn file_url(name: &'static str) -> impl Fn(&TempDir) -> String {
+    move |folder| format!("file://{}", folder.path().join(name).display())
 }
 
 fn catalogue_url(folder: &TempDir, name: &str) -> String {
@@ -215,15 +268,37 @@ async fn a_catalogue_of_another_store_is_told() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_not_mounted_is_told_and_gets_no_marker() {
+async fn a_store_whose_folder_goes_is_told_as_a_store_that_fails() {
     let site = Site::new().await;
     std::fs::remove_dir_all(site.path("store")).unwrap();
-    std::fs::create_dir(site.path("store")).unwrap();
+    site.check("store", "store_failed").await;
+    std::fs::create_dir(site.path("store")).unwrap(); // as where it was unmounted
+    site.check("store", "store_failed").await;
+    site.refuses_rows("store_failed").await;
+    assert_eq!(site.get("/api/v1/sessions").await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_store_that_was_not_mounted_at_start_is_told_and_gets_no_marker() {
+    let site = Site::new().await;
+    std::fs::remove_dir_all(site.path("store")).unwrap();
+    let site = site.over(&file_url("store"));
     site.check("owner", "store_unmarked").await;
     let (store, catalog) = (&*site.store, &*site.archive.catalog);
     let claimed = owner::claim(store, catalog, Uuid::from_u128(2)).await;
     assert!(claimed.is_err());
     assert!(store.head(owner::OWNER_KEY).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_bucket_that_refuses_or_is_silent_is_told() {
+    let site = Site::new().await;
+    let refusal = "HTTP/1.1 500 I\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    let site = site.over(&bucket_url(Some(refusal)));
+    site.check("store", "store_failed").await;
+    site.refuses_rows("store_failed").await;
+    let site = site.over(&bucket_url(None));
+    site.check("store", "store_silent").await;
 }
 
 #[tokio::test]

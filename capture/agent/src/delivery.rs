@@ -32,7 +32,6 @@ use tokio::{sync::watch, time::timeout};
 
 pub(crate) use self::{fault::Fault, piece::reached};
 use self::{
-    fault::within,
     piece::{Found, Piece, Slot},
     retry::FaultKind,
     rows::Rows,
@@ -43,8 +42,6 @@ use crate::{
     spool::{Folder, SetAside},
 };
 
-/// One step of a delivery: an object of 8 MiB and its sheet written and read back, at 150 kB/s.
-const STEP_PATIENCE: Duration = Duration::from_secs(120);
 /// A store that does not answer the probe at start in this time is refused.
 const PROBE_PATIENCE: Duration = Duration::from_secs(60);
 /// A store is asked this often to take an object under whose name it says to have another.
@@ -163,8 +160,7 @@ impl Delivery {
         let Some(head) = folder.head().map_err(Fault::spool)? else {
             return Ok(None);
         };
-        let opened = Self::open_session(places, folder, head, position);
-        within(STEP_PATIENCE, FaultKind::Silent, "the store", opened)
+        Self::open_session(places, folder, head, position)
             .await
             .map(Some)
     }
@@ -205,11 +201,6 @@ impl Delivery {
     /// Delivers the next object of which the folder has the file, complete; `None` when there is
     /// none.
     pub(crate) async fn next(&mut self, ready: Ready) -> Result<Option<Step>, Fault> {
-        let step = self.step(ready);
-        within(STEP_PATIENCE, FaultKind::Silent, "the store", step).await
-    }
-
-    async fn step(&mut self, ready: Ready) -> Result<Option<Step>, Fault> {
         let pending = self.folder.pending().map_err(Fault::spool)?;
         let Some(&first) = pending.first().filter(|&&seq| ready.includes(seq)) else {
             return Ok(None);
@@ -334,11 +325,7 @@ impl Delivery {
             end: self.wall_at_end(),
             objects: self.entries.clone(),
         };
-        let stored = async {
-            let stored = commit::store_end(&*self.places.store, &self.keys, &body).await;
-            stored.map_err(Fault::from)
-        };
-        let stored = within(STEP_PATIENCE, FaultKind::Silent, "the store", stored).await?;
+        let stored = commit::store_end(&*self.places.store, &self.keys, &body).await?;
         self.ended = Some((body, stored));
         Ok(())
     }

@@ -77,7 +77,17 @@ pub enum StoreError {
         /// The promise it broke.
         reason: String,
     },
-    /// The store did not answer, or not wholly. Asking again may help.
+    /// The store did not answer in time. Asking again may help.
+    #[error("store {url} did not {doing}: {reason}")]
+    Silent {
+        /// The store.
+        url: String,
+        /// What was asked, such as `write v1/owner.json`.
+        doing: String,
+        /// How long it was waited for.
+        reason: String,
+    },
+    /// The store could not be reached, or its answer broke off. Asking again may help.
     #[error("store {url} did not {doing}: {reason}")]
     Unreachable {
         /// The store.
@@ -100,6 +110,12 @@ pub enum StoreError {
         code: String,
         /// What an operator can do.
         advice: &'static str,
+    },
+    /// The folder that was the store is not there.
+    #[error("store {url} is gone: its folder is not there any more; mount it or put it back")]
+    Gone {
+        /// The store.
+        url: String,
     },
     /// The file system refused.
     #[error("cannot {doing} {}; {}", path.display(), advice(source))]

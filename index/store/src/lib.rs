@@ -29,6 +29,9 @@ pub const MAX_LIST: usize = 1000;
 /// Objects by key, each written once.
 ///
 /// Keys are `/`-separated parts of letters, digits, `.`, `_` and `-`; no part begins with a dot.
+///
+/// Every call ends in a time that follows from the bytes it moves, at the latest with
+/// [`StoreError::Silent`]: whoever calls needs no patience of its own.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Stores `bytes` durably under `key`, unless it is taken. Storing equal bytes again is

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use capture::WallTime;
-use store::{Retention, conformance, open_store, open_store_with};
+use store::{Retention, StoreError, conformance, open_store, open_store_with};
 
 fn url(folder: &tempfile::TempDir) -> String {
     format!("file://{}/store", folder.path().display())
@@ -22,6 +22,30 @@ async fn the_file_store_keeps_every_promise() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_store(&url(&folder)).unwrap();
     conformance::suite(store).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_no_empty_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_store(&url(&folder)).unwrap();
+    let body = Bytes::from_static(b"x");
+    store.put_once("a", body.clone()).await.unwrap();
+    let root = folder.path().join("store");
+    std::fs::remove_dir_all(&root).unwrap();
+    for empty in [false, true] {
+        if empty {
+            std::fs::create_dir(&root).unwrap(); // as where nothing is mounted
+        }
+        let gone = |error: Option<StoreError>| {
+            assert!(matches!(error, Some(StoreError::Gone { .. })), "{error:?}");
+        };
+        gone(store.get("a").await.err());
+        gone(store.get_range("a", 0..1).await.err());
+        gone(store.head("a").await.err());
+        gone(store.list("", None, 1).await.err());
+        gone(store.put_once("b", body.clone()).await.err());
+        gone(store.delete("a").await.err());
+    }
 }
 
 #[tokio::test]

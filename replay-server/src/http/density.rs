@@ -71,7 +71,7 @@ pub(super) async fn density(
     let counted = recorded::acts(&archive, summary.id, |t| {
         count(&mut input, t.ms(), found.duration_ms);
     });
-    counted.await.map_err(|error| ApiError::internal(&error))?;
+    counted.await?;
     lanes.insert("input".to_owned(), input);
     Ok(Json(Density {
         from: 0,

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     fault::{self, chain},
     metrics::metrics,
+    recorded::RecordedError,
 };
 
 /// A refusal: `{"error":{"code":"…","message":"…"}}` and whatever the code promises beside.
@@ -98,7 +99,10 @@ impl From<index::CatalogError> for ApiError {
 fn uncatalogued(error: &index::CatalogError) -> ApiError {
     metrics().catalogue_failed(error);
     tracing::warn!(error = chain(error), "The catalogue fails");
-    let (code, message) = fault::of_catalogue(error);
+    unavailable(fault::of_catalogue(error))
+}
+
+fn unavailable((code, message): (&'static str, &'static str)) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
         .with_header(header::RETRY_AFTER, HeaderValue::from_static("5"))
 }
@@ -109,13 +113,33 @@ impl From<store::StoreError> for ApiError {
     }
 }
 
-/// The store did not give an object that the catalogue knows.
+impl From<RecordedError> for ApiError {
+    fn from(error: RecordedError) -> Self {
+        match error {
+            RecordedError::Catalog(error) => error.into(),
+            RecordedError::Store(error) => error.into(),
+            RecordedError::Segment { .. } | RecordedError::Idle { .. } => damaged(&error),
+            RecordedError::Cancelled(error) => super::frame::undecoded(&error),
+        }
+    }
+}
+
+/// The store did not give an object that the catalogue knows, or take one.
 pub(crate) fn unstored(error: &store::StoreError) -> ApiError {
     use store::StoreError as Error;
     metrics().store_failed(error);
     match error {
-        Error::NotFound { .. } | Error::Range { .. } | Error::Damaged { .. } => damaged(error),
-        other => ApiError::internal(other),
+        Error::NotFound { .. }
+        | Error::Range { .. }
+        | Error::TooLarge { .. }
+        | Error::Damaged { .. } => damaged(error),
+        Error::Key { .. } | Error::Exists { .. } | Error::Locked { .. } => {
+            ApiError::internal(error)
+        }
+        failed => {
+            tracing::warn!(error = chain(failed), "The store fails");
+            unavailable(fault::of_store(failed))
+        }
     }
 }
 
@@ -132,4 +156,74 @@ pub(crate) fn damaged(error: &(dyn std::error::Error + 'static)) -> ApiError {
 /// There is no session of this name.
 pub(crate) fn unknown_session(id: &dyn std::fmt::Display) -> ApiError {
     ApiError::not_found("unknown_session", format!("There is no session {id:.64}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use store::StoreError;
+
+    use super::*;
+
+    fn check(error: &StoreError, status: u16, code: &str) {
+        let told = unstored(error);
+        assert_eq!((told.status.as_u16(), told.code), (status, code), "{error}");
+        let again = told
+            .headers
+            .iter()
+            .any(|(name, _)| name == header::RETRY_AFTER);
+        assert_eq!(again, status == 503, "{error}");
+        assert!(!told.message.contains("s3://"), "{}", told.message);
+    }
+
+    #[test]
+    fn a_store_that_fails_is_told_apart_from_a_damaged_recording() {
+        let (url, key) = (|| "s3://secret".to_owned(), || "v1/a".to_owned());
+        let (doing, reason) = (|| "read v1/a".to_owned(), || "down".to_owned());
+        check(
+            &StoreError::NotFound { key: key() },
+            500,
+            "recording_damaged",
+        );
+        check(
+            &StoreError::Damaged { key: key() },
+            500,
+            "recording_damaged",
+        );
+        check(&StoreError::Gone { url: url() }, 503, "store_failed");
+        check(
+            &StoreError::Unfit {
+                url: url(),
+                reason: reason(),
+            },
+            503,
+            "store_failed",
+        );
+        let refused = StoreError::Refused {
+            url: url(),
+            doing: doing(),
+            status: 500,
+            code: "InternalError".into(),
+            advice: "look at its log",
+        };
+        check(&refused, 503, "store_failed");
+        let broken = StoreError::Unreachable {
+            url: url(),
+            doing: doing(),
+            reason: reason(),
+        };
+        check(&broken, 503, "store_failed");
+        let silent = StoreError::Silent {
+            url: url(),
+            doing: doing(),
+            reason: reason(),
+        };
+        check(&silent, 503, "store_silent");
+        let io = StoreError::Io {
+            doing: "read",
+            path: "/mnt/secret".into(),
+            source: std::io::ErrorKind::Other.into(),
+        };
+        check(&io, 503, "store_failed");
+        check(&StoreError::Exists { key: key() }, 500, "internal");
+    }
 }

@@ -26,16 +26,15 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    extract::Request,
     http::StatusCode,
-    middleware,
+    middleware::{self, Next},
+    response::{IntoResponse as _, Response},
     routing::{any, get, post},
 };
-use tower_http::{
-    compression::{
-        CompressionLayer, DefaultPredicate, Predicate,
-        predicate::{NotForContentType, SizeAbove},
-    },
-    timeout::TimeoutLayer,
+use tower_http::compression::{
+    CompressionLayer, DefaultPredicate, Predicate,
+    predicate::{NotForContentType, SizeAbove},
 };
 
 use crate::archive::Archive;
@@ -67,10 +66,7 @@ pub fn router(archive: Arc<Archive>, names: LocalNames) -> Router {
         .fallback(viewer::page)
         .method_not_allowed_fallback(wrong_method)
         .layer(CompressionLayer::new().compress_when(worth))
-        .layer(TimeoutLayer::with_status_code(
-            StatusCode::GATEWAY_TIMEOUT,
-            MAX_ANSWER,
-        ))
+        .layer(middleware::from_fn(in_time))
         .layer(middleware::from_fn_with_state(names, headers::only_local))
         .layer(middleware::map_response(headers::secure))
         .layer(middleware::from_fn(metered::count))
@@ -93,6 +89,15 @@ fn calls() -> Router<Arc<Archive>> {
         .route("/runs/{run}", get(runs::run))
         .route("/resolve", get(resolve::resolve))
         .route("/events", post(intake::events))
+}
+
+/// Ends what takes too long.
+async fn in_time(request: Request, next: Next) -> Response {
+    let answer = tokio::time::timeout(MAX_ANSWER, next.run(request)).await;
+    answer.unwrap_or_else(|_| {
+        let message = "The server could not do this in time; try again later.";
+        ApiError::new(StatusCode::GATEWAY_TIMEOUT, "too_slow", message).into_response()
+    })
 }
 
 async fn unknown_call() -> ApiError {

@@ -1,11 +1,9 @@
 //! Why did a step of a delivery fail? Told apart by who has to mend it.
 
-use std::{future::Future, io, time::Duration};
+use std::io;
 
-use anyhow::anyhow;
 use index::{commit::CommitError, scan::ScanError};
 use store::StoreError;
-use tokio::time::timeout;
 
 use super::retry::FaultKind;
 
@@ -47,6 +45,7 @@ impl From<StoreError> for Fault {
         let kind = match &error {
             StoreError::Exists { .. } => FaultKind::Taken,
             StoreError::Damaged { .. } => FaultKind::ReadBack,
+            StoreError::Silent { .. } => FaultKind::Silent,
             _ => FaultKind::Store,
         };
         Self {
@@ -90,19 +89,4 @@ impl From<Fault> for anyhow::Error {
             _ => "delivering to the store",
         })
     }
-}
-
-/// Does `work` within `patience`; past it, the step is given up, and what it held is freed.
-pub(super) async fn within<T>(
-    patience: Duration,
-    silent: FaultKind,
-    who: &str,
-    work: impl Future<Output = Result<T, Fault>>,
-) -> Result<T, Fault> {
-    timeout(patience, work).await.unwrap_or_else(|_| {
-        Err(Fault {
-            kind: silent,
-            cause: anyhow!("{who} did not answer within {} s", patience.as_secs()),
-        })
-    })
 }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use anyhow::anyhow;
 use capture::session::SessionHead;
 use index::{
     CatalogError,
@@ -11,12 +12,9 @@ use index::{
     scan,
 };
 use segment::end::EndBody;
+use tokio::time::timeout;
 
-use super::{
-    Places,
-    fault::{Fault, within},
-    retry::FaultKind,
-};
+use super::{Places, fault::Fault};
 use crate::spool::{Folder, OwedRow};
 
 /// The catalogue answers within its own ten seconds, or is away.
@@ -149,6 +147,11 @@ impl Rows {
 }
 
 async fn patiently(put: impl Future<Output = Result<(), CatalogError>>) -> Result<(), Fault> {
-    let put = async { put.await.map_err(Fault::catalog) };
-    within(PATIENCE, FaultKind::Catalog, "the catalogue", put).await
+    match timeout(PATIENCE, put).await {
+        Ok(put) => put.map_err(Fault::catalog),
+        Err(_) => Err(Fault::catalog(anyhow!(
+            "the catalogue did not answer within {} s",
+            PATIENCE.as_secs()
+        ))),
+    }
 }

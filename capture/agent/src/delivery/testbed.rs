@@ -54,6 +54,9 @@ pub(crate) enum Mood {
     LosesAnswers,
 }
 
+/// Past it a store that hangs is given up by its client, as every store is.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Objects in memory.
 #[derive(Default)]
 pub(crate) struct TestStore {
@@ -86,7 +89,14 @@ impl TestStore {
             Mood::Refuses => return unfit("connection refused"),
             Mood::Fails => return unfit("500 Internal Server Error"),
             Mood::Slow => sleep(Duration::from_secs(20)).await,
-            Mood::Hangs => std::future::pending().await,
+            Mood::Hangs => {
+                sleep(PATIENCE).await;
+                return Err(StoreError::Silent {
+                    url: self.url().to_owned(),
+                    doing: "answer".to_owned(),
+                    reason: format!("it did not within {PATIENCE:?}"),
+                });
+            }
             Mood::Well | Mood::Lies | Mood::LosesAnswers => {}
         }
         Ok(mood)

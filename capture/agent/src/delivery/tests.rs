@@ -288,3 +288,22 @@ async fn a_session_that_was_noted_as_interrupted_ends_as_its_own_recorder_says()
     let (end, _) = scan.end.unwrap();
     assert_eq!((end.reason, end.recovered), (EndReason::Crash, true));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_answers_slowly_is_never_begun_anew() {
+    let bed = Bed::new();
+    let (folder, _claim) = bed.session(1);
+    for seq in 0..9 {
+        fs::write(folder.wal(seq), wal(1, seq)).unwrap();
+    }
+    open(&bed, &folder).await.settle(|_| {}).await.unwrap();
+    fs::write(folder.wal(9), wal(1, 9)).unwrap();
+    bed.store.set(Mood::Slow);
+    let began = tokio::time::Instant::now();
+    let mut delivery = open(&bed, &folder).await;
+    let reading = began.elapsed();
+    assert!(Duration::from_secs(200) < reading, "{reading:?}");
+    assert_eq!(delivery.position().seq, 9);
+    let step = delivery.next(Ready::All).await.unwrap();
+    assert!(matches!(step, Some(Step::Stored(_))), "{step:?}");
+}

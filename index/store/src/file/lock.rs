@@ -101,6 +101,7 @@ impl Shared {
 
     /// Held until it is dropped; other processes wait.
     fn guard(&self) -> Result<File, StoreError> {
+        self.is_there()?;
         let folder = self.root.join(LOCKS);
         fs::create_dir_all(&folder).map_err(at("make the folder", &folder))?;
         let path = folder.join(GUARD);

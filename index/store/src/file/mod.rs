@@ -13,14 +13,17 @@ use std::{
     ops::Range,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use capture::WallTime;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::timeout};
 
 use self::walk::Walk;
 use crate::{Head, Listed, MAX_LIST, MAX_OBJECT_BYTES, Retention, Store, StoreError, key};
@@ -30,6 +33,8 @@ const TEMPORARY: &str = ".tmp";
 /// Work on the disk at once. A disk that hangs keeps what it was given and cannot be interrupted:
 /// so it holds this many objects at most, and whoever else asks waits without one.
 const WORK_MAX: usize = 16;
+/// A disk that has not done its work by then hangs: the largest object at 2 MiB/s.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder as a store.
 #[derive(Clone, Debug)]
@@ -45,6 +50,7 @@ struct Shared {
     next: AtomicU64,
     /// A permit for each piece of work that may begin.
     work: Arc<Semaphore>,
+    patience: Duration,
 }
 
 impl FileStore {
@@ -65,26 +71,38 @@ impl FileStore {
                 url: url.trim_end_matches('/').to_owned(),
                 next: AtomicU64::new(0),
                 work: Arc::new(Semaphore::new(WORK_MAX)),
+                patience: PATIENCE,
             }),
         })
     }
 
-    /// Runs `work` where blocking is allowed.
+    /// Does `work` on `what` where blocking is allowed. It goes on when nobody waits any more.
     async fn blocking<T: Send + 'static>(
         &self,
+        doing: &'static str,
+        what: &str,
         work: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let shared = Arc::clone(&self.shared);
-        let permit = Arc::clone(&shared.work).acquire_owned().await;
-        let permit = permit.map_err(|_| StoreError::Cancelled)?;
-        let work = move || {
-            // Held for as long as the work lasts, even when nobody waits for it any more.
-            let _permit = permit;
-            work(&shared)
+        let done = async {
+            let permit = Arc::clone(&shared.work).acquire_owned().await;
+            let permit = permit.map_err(|_| StoreError::Cancelled)?;
+            let work = move || {
+                // Held for as long as the work lasts, even when nobody waits for it any more.
+                let _permit = permit;
+                work(&shared)
+            };
+            let done = tokio::task::spawn_blocking(work).await;
+            done.map_err(|_| StoreError::Cancelled)?
         };
-        tokio::task::spawn_blocking(work)
-            .await
-            .map_err(|_| StoreError::Cancelled)?
+        let Shared { url, patience, .. } = &*self.shared;
+        timeout(*patience, done).await.unwrap_or_else(|_| {
+            Err(StoreError::Silent {
+                url: url.clone(),
+                doing: format!("{doing} {what}"),
+                reason: format!("its disk did not answer within {patience:?}"),
+            })
+        })
     }
 }
 
@@ -92,34 +110,35 @@ impl FileStore {
 impl Store for FileStore {
     async fn put_once(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
         key::check(key)?;
-        let key = key.to_owned();
-        self.blocking(move |shared| shared.put_once(&key, &bytes))
+        let owned = key.to_owned();
+        self.blocking("write", key, move |shared| shared.put_once(&owned, &bytes))
             .await
     }
 
     async fn get(&self, key: &str) -> Result<Bytes, StoreError> {
         key::check(key)?;
-        let key = key.to_owned();
-        self.blocking(move |shared| shared.read(&key, None)).await
+        let owned = key.to_owned();
+        self.blocking("read", key, move |shared| shared.read(&owned, None))
+            .await
     }
 
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
         key::check(key)?;
-        let key = key.to_owned();
-        self.blocking(move |shared| shared.read(&key, Some(range)))
-            .await
+        let owned = key.to_owned();
+        let read = move |shared: &Shared| shared.read(&owned, Some(range));
+        self.blocking("read", key, read).await
     }
 
     async fn head(&self, key: &str) -> Result<Option<Head>, StoreError> {
         key::check(key)?;
         let path = self.shared.root.join(key);
-        self.blocking(move |_| match fs::metadata(&path) {
+        self.blocking("look at", key, move |shared| match fs::metadata(&path) {
             Ok(found) if found.is_file() => Ok(Some(Head {
                 bytes: found.len(),
                 sha256: None,
             })),
             Ok(_) => Ok(None),
-            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) if is_absent(&error) => shared.is_there().map(|()| None),
             Err(error) => Err(at("look at", &path)(error)),
         })
         .await
@@ -131,15 +150,18 @@ impl Store for FileStore {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<Listed>, StoreError> {
-        let (prefix, after) = (prefix.to_owned(), after.unwrap_or_default().to_owned());
-        self.blocking(move |shared| {
+        let (owned, after) = (prefix.to_owned(), after.unwrap_or_default().to_owned());
+        self.blocking("list", prefix, move |shared| {
             let mut walk = Walk {
-                prefix: &prefix,
+                prefix: &owned,
                 after: &after,
                 limit: limit.min(MAX_LIST),
                 found: Vec::new(),
             };
             walk.folder(&shared.root, "")?;
+            if walk.found.is_empty() {
+                shared.is_there()?;
+            }
             Ok(walk.found)
         })
         .await
@@ -147,8 +169,9 @@ impl Store for FileStore {
 
     async fn delete(&self, key: &str) -> Result<(), StoreError> {
         key::check(key)?;
-        let key = key.to_owned();
-        self.blocking(move |shared| shared.delete(&key)).await
+        let owned = key.to_owned();
+        self.blocking("delete", key, move |shared| shared.delete(&owned))
+            .await
     }
 
     async fn delete_version(&self, key: &str) -> Result<(), StoreError> {
@@ -162,15 +185,16 @@ impl Store for FileStore {
         mode: Retention,
     ) -> Result<(), StoreError> {
         key::check(key)?;
-        let key = key.to_owned();
-        self.blocking(move |shared| shared.set_retention(&key, until, mode))
-            .await
+        let owned = key.to_owned();
+        let retain = move |shared: &Shared| shared.set_retention(&owned, until, mode);
+        self.blocking("retain", key, retain).await
     }
 
     async fn set_hold(&self, key: &str, on: bool) -> Result<(), StoreError> {
         key::check(key)?;
-        let key = key.to_owned();
-        self.blocking(move |shared| shared.set_hold(&key, on)).await
+        let owned = key.to_owned();
+        self.blocking("hold", key, move |shared| shared.set_hold(&owned, on))
+            .await
     }
 
     fn url(&self) -> &str {
@@ -179,6 +203,18 @@ impl Store for FileStore {
 }
 
 impl Shared {
+    /// Tells an object that is absent from a folder that is: one that is not mounted holds no
+    /// objects either.
+    fn is_there(&self) -> Result<(), StoreError> {
+        match fs::metadata(self.root.join(TEMPORARY)) {
+            Ok(_) => Ok(()),
+            Err(error) if is_absent(&error) => Err(StoreError::Gone {
+                url: self.url.clone(),
+            }),
+            Err(error) => Err(at("look at", &self.root)(error)),
+        }
+    }
+
     fn put_once(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.root.join(key);
         let (temporary, mut file) = self.temporary()?;
@@ -227,7 +263,10 @@ impl Shared {
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(at("write", &path)(error)),
+                Err(error) => {
+                    self.is_there()?;
+                    return Err(at("write", &path)(error));
+                }
             }
         }
     }
@@ -247,13 +286,14 @@ impl Shared {
         let not_found = || StoreError::NotFound {
             key: key.to_owned(),
         };
-        let mut file = File::open(&path).map_err(|error| {
-            if is_absent(&error) {
-                not_found()
-            } else {
-                at("open", &path)(error)
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if is_absent(&error) => {
+                self.is_there()?;
+                return Err(not_found());
             }
-        })?;
+            Err(error) => return Err(at("open", &path)(error)),
+        };
         let found = file.metadata().map_err(at("look at", &path))?;
         if !found.is_file() {
             return Err(not_found());
@@ -321,27 +361,21 @@ fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError 
 
 #[cfg(test)]
 mod tests {
-    use std::pin::pin;
-
     use super::*;
 
     #[tokio::test]
     async fn while_the_disk_hangs_no_more_is_given_to_it() {
         let dir = tempfile::tempdir().unwrap();
-        let store = FileStore::open(dir.path().to_owned()).unwrap();
+        let mut store = FileStore::open(dir.path().to_owned()).unwrap();
+        Arc::get_mut(&mut store.shared).unwrap().patience = Duration::from_millis(100);
         let hung = Arc::clone(&store.shared.work);
         let hung = hung
             .acquire_many_owned(u32::try_from(WORK_MAX).unwrap())
             .await;
-        {
-            let mut put = pin!(store.put_once("a", Bytes::from_static(b"1")));
-            tokio::select! {
-                biased;
-                done = &mut put => panic!("{done:?}"),
-                () = tokio::task::yield_now() => {} // its caller gives up
-            }
-        }
+        let given_up = store.put_once("a", Bytes::from_static(b"1")).await;
+        assert!(matches!(given_up, Err(StoreError::Silent { .. })));
         drop(hung);
+        Arc::get_mut(&mut store.shared).unwrap().patience = PATIENCE;
         assert!(store.head("a").await.unwrap().is_none());
         store.put_once("a", Bytes::from_static(b"2")).await.unwrap();
         assert_eq!(store.get("a").await.unwrap(), "2");

@@ -23,8 +23,10 @@ pub(super) enum Fault {
         /// Such as `AccessDenied`; empty where the answer had none, as to HEAD.
         code: String,
     },
-    /// The service said nothing, or not all of it.
+    /// The service said nothing in time.
     Silent(String),
+    /// The service could not be reached, or did not say all of it.
+    Broken(String),
 }
 
 impl Fault {
@@ -34,7 +36,7 @@ impl Fault {
     {
         match error {
             SdkError::ServiceError(answer) if answer.raw().status().is_success() => {
-                Self::Silent("its answer makes no sense".into())
+                Self::Broken("its answer makes no sense".into())
             }
             SdkError::ServiceError(answer) => Self::Answered {
                 status: answer.raw().status().as_u16(),
@@ -46,12 +48,12 @@ impl Fault {
                     code: String::new(),
                 }
             }
-            SdkError::ResponseError(_) => Self::Silent("its answer broke off".into()),
+            SdkError::ResponseError(_) => Self::Broken("its answer broke off".into()),
             SdkError::TimeoutError(_) => Self::Silent("it did not answer in time".into()),
             SdkError::DispatchFailure(failure) if failure.is_timeout() => {
                 Self::Silent("it did not take the connection in time; check its address".into())
             }
-            other => Self::Silent(format!(
+            other => Self::Broken(format!(
                 "{}; check its address and that it runs",
                 shown(&root(other))
             )),
@@ -61,7 +63,7 @@ impl Fault {
     pub(super) const fn status(&self) -> u16 {
         match self {
             Self::Answered { status, .. } => *status,
-            Self::Silent(_) => 0,
+            Self::Silent(_) | Self::Broken(_) => 0,
         }
     }
 
@@ -80,7 +82,8 @@ impl Fault {
                 advice: advice(status, &code),
                 code,
             },
-            Self::Silent(reason) => StoreError::Unreachable { url, doing, reason },
+            Self::Silent(reason) => StoreError::Silent { url, doing, reason },
+            Self::Broken(reason) => StoreError::Unreachable { url, doing, reason },
         }
     }
 }

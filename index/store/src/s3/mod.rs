@@ -164,7 +164,7 @@ impl S3Store {
         let limit = self.patience.with(expected);
         let fault = match timeout(limit, whole).await {
             Ok(Ok(())) if length(&read) == expected => return Ok(read.freeze()),
-            Ok(_) => Fault::Silent("its answer broke off".into()),
+            Ok(_) => Fault::Broken("its answer broke off".into()),
             Err(_) => late(limit),
         };
         Err(self.error(fault, "read", key))

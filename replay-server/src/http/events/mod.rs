@@ -107,8 +107,7 @@ pub(super) async fn events(
         text: asked.q,
         enough,
     };
-    let recorded = recorded::read(&archive, summary.id, &wanted).await;
-    let Reading { found, stopped } = recorded.map_err(|error| ApiError::internal(&error))?;
+    let Reading { found, stopped } = recorded::read(&archive, summary.id, &wanted).await?;
 
     let told = told.into_iter().map(Row::told);
     let told = told.filter(|row| row.t < stopped.or(Some(MediaTime::from_ms(u64::MAX))));
