@@ -44,6 +44,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
             "capture-vnc",
             "encoder",
             "index",
+            "policy",
             "replay-server",
             "segment",
             "store",
