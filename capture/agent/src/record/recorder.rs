@@ -1,6 +1,10 @@
 //! The parent's loop: it serves one child after another until the session is closed.
 
-use std::{collections::HashMap, path::PathBuf, time::Duration};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context as _, anyhow};
 use capture::{GapReason, MediaTime, WallTime};
@@ -324,7 +328,7 @@ impl Recorder {
         self.courier.announce_start(&source);
         if let Some(file) = &self.ready_file {
             let session = self.spec.session;
-            std::fs::write(file, format!("{session}\n")).context("writing --ready-file")?;
+            announce_in(file, &format!("{session}\n")).context("writing --ready-file")?;
         }
         if let Some(duration) = self.duration {
             self.progress.deadline = Some(Instant::now() + duration);
@@ -372,4 +376,11 @@ impl Recorder {
             }
         }
     }
+}
+
+/// Whoever waits for the file reads it as soon as it is there, so it appears whole.
+fn announce_in(file: &Path, text: &str) -> std::io::Result<()> {
+    let unfinished = file.with_added_extension("new");
+    std::fs::write(&unfinished, text)?;
+    std::fs::rename(unfinished, file)
 }
