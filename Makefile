@@ -15,7 +15,7 @@ view: packages ## Serve the recording in samples/recording (first run: about 4 m
 test: ## Every check that .ci/run runs (about 30 minutes cold)
 	@bash .ci/run
 
-test-kills: packages viewer ## Kill the recorder PLAYHEAD_KILLS times (default: 200, half an hour) at random moments
+test-kills: packages viewer ## Kill the recorder PLAYHEAD_KILLS times (default: 200, about 20 minutes) at random moments
 	cargo build --profile ci --locked --workspace --bins
 	PLAYHEAD_KILLS=$${PLAYHEAD_KILLS:-200} cargo test --profile ci --locked -p pipeline-tests --test peer_kills -- --test-threads=1 --nocapture
 

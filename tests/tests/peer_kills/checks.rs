@@ -19,7 +19,7 @@ use store::Store;
 /// What may be lost.
 const LOST_MS: u64 = 1_000;
 /// A paint passes so many processes on its way to the disk, each of which may be kept waiting.
-const HOPS: u64 = 3;
+const HOPS: u64 = 4;
 /// What was done this long before may still have waited for its turn.
 const WAITING_MS: u64 = 2_000;
 /// More than one session has.
@@ -42,8 +42,8 @@ pub(crate) struct Recorded<'a> {
 }
 
 impl Recorded<'_> {
-    /// How late anything may be because the machine was, up to `utc_ms`: as threads woke, and as
-    /// paints were confirmed.
+    /// How late anything may be because the machine was, up to `utc_ms`: as writes became
+    /// durable, and as paints were confirmed.
     fn busy_ms(&self, utc_ms: u64) -> u64 {
         let span = utc_ms - WAITING_MS..utc_ms;
         let within = self

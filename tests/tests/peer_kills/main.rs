@@ -16,6 +16,7 @@ use anyhow::ensure;
 use pipeline_tests::bucket::Service;
 use pipeline_tests::clock::utc_ms;
 use pipeline_tests::playhead::Server;
+use pipeline_tests::pulse::Pulse;
 use pipeline_tests::scene::Scene;
 use pipeline_tests::truth::check_moment;
 
@@ -26,7 +27,7 @@ use crate::stage::Stage;
 /// Every victim at every place once.
 const KILLS: u64 = 6;
 /// Small screens that are recorded at a time: more would measure the machine.
-const STAGES: u64 = 4;
+const STAGES: u64 = 3;
 
 #[test]
 fn peer_a_kill_at_any_moment_loses_at_most_a_second() -> anyhow::Result<()> {
@@ -35,6 +36,7 @@ fn peer_a_kill_at_any_moment_loses_at_most_a_second() -> anyhow::Result<()> {
     println!("PLAYHEAD_KILLS={kills} PLAYHEAD_KILL_SEED={seed}");
     let folder = tempfile::tempdir()?;
     let service = Service::start(folder.path())?;
+    let pulse = Pulse::start(folder.path())?;
     // One after the other, so that no two choose the same display.
     let stages: Vec<Stage> = (0..STAGES.min(kills))
         .map(|_| Stage::build(service.address))
@@ -50,7 +52,7 @@ fn peer_a_kill_at_any_moment_loses_at_most_a_second() -> anyhow::Result<()> {
                         return;
                     }
                     let kill = Kill::new(seed, n);
-                    let outcome = stage.play(&kill);
+                    let outcome = stage.play(&kill, &pulse);
                     tell(&kill, &outcome);
                     let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
                     outcomes.push((kill, outcome));

@@ -33,7 +33,6 @@ pub(crate) struct Stage {
     desktop: Desktop,
     folder: TempDir,
     service: SocketAddr,
-    pulse: Pulse,
 }
 
 impl Stage {
@@ -44,18 +43,17 @@ impl Stage {
             desktop: Desktop::start(folder.path(), SIZE)?,
             folder,
             service,
-            pulse: Pulse::start(),
         })
     }
 
     /// Records, kills, recovers, and checks what is there.
-    pub(crate) fn play(&self, kill: &Kill) -> anyhow::Result<Lost> {
+    pub(crate) fn play(&self, kill: &Kill, pulse: &Pulse) -> anyhow::Result<Lost> {
         let store = Target::new(kill, self.service)?;
-        self.play_in(kill, &store)
+        self.play_in(kill, &store, pulse)
             .with_context(|| last_words(store.home.path()))
     }
 
-    fn play_in(&self, kill: &Kill, store: &Target) -> anyhow::Result<Lost> {
+    fn play_in(&self, kill: &Kill, store: &Target, pulse: &Pulse) -> anyhow::Result<Lost> {
         let home = &store.home;
         let idle: &[&str] = match kill.during {
             During::Rest => &["--idle", "1-600"],
@@ -128,7 +126,7 @@ impl Stage {
             killed,
             after,
             masked_from,
-            pulse: &self.pulse,
+            pulse,
         };
         checks::it_plays(&recorded, self.folder.path())?;
         checks::nothing_is_left(&recorded)?;
