@@ -45,9 +45,11 @@ fn main() -> anyhow::Result<()> {
         recording.show(at, &framebuffer, area)?;
         changes += 1;
     }
+    // The proof of stillness that ends the last busy minute.
+    recording.rest(BUSY_MS, BUSY_MS + 1_000)?;
     let busy = recording.sent;
-    // The last change's minute, and an idle one before the encoder rests.
-    recording.rest(BUSY_MS, BUSY_MS + 125_000)?;
+    // A whole idle GOP, after which the encoder rests.
+    recording.rest(BUSY_MS + 1_000, BUSY_MS + 125_000)?;
     let before = recording.sent;
     recording.rest(BUSY_MS + 125_000, BUSY_MS + 125_000 + HOUR_MS)?;
     let idle = recording.sent;

@@ -127,7 +127,8 @@ pub fn signal_id(id: u32, signal: Signal) -> anyhow::Result<()> {
 pub fn children_of(id: u32) -> anyhow::Result<Vec<u32>> {
     let mut children = Vec::new();
     for task in std::fs::read_dir(format!("/proc/{id}/task"))? {
-        let listed = std::fs::read_to_string(task?.path().join("children"))?;
+        // A thread may have ended by now.
+        let listed = std::fs::read_to_string(task?.path().join("children")).unwrap_or_default();
         for child in listed.split_whitespace() {
             children.push(child.parse()?);
         }
