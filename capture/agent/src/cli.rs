@@ -218,7 +218,7 @@ pub(crate) struct Record {
     pub(crate) unrecorded: Option<unrecorded::Unrecorded>,
     /// Who is to pause or destroy the machine while it cannot be recorded
     ///
-    /// A command line for sh, which acknowledges with exit code 0, or an http:// URL, which does
+    /// A command line for sh, which acknowledges with exit code 0, or a web address, which does
     /// with a 2xx. It is given JSON (session, reason, since), by input or POST, and again, after
     /// waits of up to a minute, until it acknowledges. If it never does, or nobody is named, the
     /// record says `unenforced`.
@@ -524,7 +524,7 @@ mod tests {
             (["--marks", "desk"], "127.0.0.1:8901"),
             (["--tls-pin", "AB:CD"], "--tls-pin"),
             (["--unrecorded", "never"], "fail-open, fail-closed"),
-            (["--on-unrecorded", "https://host/"], "--on-unrecorded"),
+            (["--on-unrecorded", "https://me@host/"], "--on-unrecorded"),
             (["--spool-reserve", "512"], "--spool-reserve"),
         ] {
             let error = record(&args).unwrap_err().to_string();

@@ -5,15 +5,20 @@
 use std::{process::Stdio, time::Duration};
 
 use anyhow::{Context as _, ensure};
+use bytes::Bytes;
 use capture::{GapReason, SessionId, WallTime};
+use http::{Request, header::CONTENT_TYPE};
+use http_body_util::Full;
+use hyper_rustls::HttpsConnectorBuilder;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde::Serialize;
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::TcpStream,
+    io::AsyncWriteExt as _,
     process::Command,
     task::JoinHandle,
     time::{sleep, timeout},
 };
+use tokio_rustls::rustls::crypto::ring;
 use url::Url;
 
 /// What is told gets this long to answer, each time.
@@ -22,8 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest such wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// The longest status line that is read of an answer; the rest of it is not.
-const STATUS_BYTES: u64 = 1_024;
 
 /// What becomes of a machine that cannot be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -48,8 +51,6 @@ pub(crate) enum Hook {
 pub(crate) enum HookError {
     #[error("it is empty")]
     Empty,
-    #[error("https is not spoken here; give a command, such as curl")]
-    Https,
     #[error("its URL names a user; give a command, such as curl")]
     User,
     #[error(transparent)]
@@ -63,10 +64,10 @@ impl std::str::FromStr for Hook {
         if text.trim().is_empty() {
             return Err(HookError::Empty);
         }
-        if text.starts_with("https://") {
-            return Err(HookError::Https);
-        }
-        if !text.starts_with("http://") {
+        if !["http://", "https://"]
+            .iter()
+            .any(|web| text.starts_with(web))
+        {
             return Ok(Self::Command(text.to_owned()));
         }
         let url = Url::parse(text)?;
@@ -183,31 +184,24 @@ async fn run(line: &str, body: &str) -> anyhow::Result<()> {
 }
 
 async fn post(url: &Url, body: &str) -> anyhow::Result<()> {
-    let host = url.host_str().context("it names no host")?;
-    let port = url.port_or_known_default().unwrap_or(80);
-    let mut stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
-    let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-    let request = format!(
-        "POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).await?;
-    let mut line = Vec::new();
-    let mut answer = BufReader::new(stream).take(STATUS_BYTES);
-    answer.read_until(b'\n', &mut line).await?;
-    let status = line.split(|&byte| byte == b' ').nth(1);
-    let status = status.and_then(|status| std::str::from_utf8(status).ok());
-    let status: u16 = status
-        .and_then(|status| status.parse().ok())
-        .context("it does not answer in HTTP")?;
-    ensure!((200..300).contains(&status), "it answers {status}");
+    let connector = HttpsConnectorBuilder::new()
+        .with_provider_and_native_roots(ring::default_provider())
+        .context("reading this system's root certificates")?
+        .https_or_http()
+        .enable_http1()
+        .build();
+    let client = Client::builder(TokioExecutor::new()).build(connector);
+    let request = Request::post(url.as_str())
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(body.to_owned())))?;
+    let status = client.request(request).await?.status();
+    ensure!(status.is_success(), "it answers {status}");
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::net::TcpListener;
+    use tokio::{io::AsyncReadExt as _, net::TcpListener};
 
     use super::*;
 
@@ -266,6 +260,7 @@ mod tests {
             requests[1].starts_with("POST /pause?vm=7 HTTP/1.1\r\n"),
             "{requests:?}"
         );
+        assert!(requests[1].contains("\"disk-full\""), "{requests:?}");
         assert_eq!(requests[0], requests[1]);
     }
 
@@ -286,8 +281,7 @@ mod tests {
     #[test]
     fn who_cannot_be_told_is_refused() {
         for (text, named) in [
-            ("https://host/", "curl"),
-            ("http://me:secret@host/", "curl"),
+            ("https://me:secret@host/", "curl"),
             ("http://", "host"),
             (" ", "empty"),
         ] {
@@ -296,5 +290,6 @@ mod tests {
             assert!(!refused.contains("secret"), "{refused}");
         }
         assert!(matches!("virsh suspend vm".parse(), Ok(Hook::Command(_))));
+        assert!(matches!("https://host/pause".parse(), Ok(Hook::Web(_))));
     }
 }
