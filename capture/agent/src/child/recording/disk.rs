@@ -5,7 +5,7 @@
 //! it fits: nothing of it is torn or lost.
 
 use anyhow::{Context as _, ensure};
-use capture::GapReason;
+use capture::{GapReason, event::Origin};
 use segment::end::EndReason;
 
 use super::Recording;
@@ -122,6 +122,10 @@ impl Recording<'_> {
     }
 
     fn run_out(&mut self, now: BootTime, left: &str) -> anyhow::Result<()> {
+        if !self.spec.cuts_off() {
+            // Whatever is down comes up in the record too, and when it does will not be seen.
+            self.hands_off(now, &[Origin::Wire, Origin::Guest])?;
+        }
         self.space.room = Room::None;
         self.space.enforced = false;
         if !self.spec.cuts_off() {
@@ -142,6 +146,8 @@ impl Recording<'_> {
     /// The next picture, or proof of one, ends the gap.
     fn go_on(&mut self, now: BootTime, room: Room, left: &str) -> anyhow::Result<()> {
         self.tell_unenforced(now)?;
+        // What went down meanwhile is not in the record, so it does not come up there.
+        self.hands_off(now, &[Origin::Wire, Origin::Guest])?;
         self.space.room = room;
         self.reports.send(&Report::RoomAgain);
         self.note(now, state_of(room), left)
