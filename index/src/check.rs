@@ -71,7 +71,7 @@ pub fn compare(made: &Tables, kept: &Tables) -> Vec<Difference> {
 /// The fields of `line` that name its row in `table`: the first few.
 fn key(table: &str, line: &str) -> String {
     let fields = match table {
-        "meta" | "session" | "log" | "event" => 1,
+        "store" | "session" | "log" | "event" => 1,
         "fragment" | "repeat" | "gap" | "mask" => 3,
         _ => 2,
     };

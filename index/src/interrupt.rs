@@ -13,6 +13,7 @@ use crate::{
     owner::{self, ClaimError},
     rebuild,
     scan::{self, Scan, ScanError},
+    stores::Stores,
     timeline::start_anchor,
 };
 
@@ -84,7 +85,7 @@ impl Watch {
     /// then, and what was seen before is forgotten, since agents may have been kept from it too.
     pub async fn look(
         &mut self,
-        store: &dyn Store,
+        store: &Stores,
         catalog: &dyn Catalog,
         now: WallTime,
     ) -> Result<Vec<Result<GivenUp, InterruptError>>, InterruptError> {

@@ -22,10 +22,12 @@ pub mod rebuild;
 pub mod resolve;
 pub mod row;
 pub mod scan;
+pub mod stores;
 pub mod timeline;
 pub mod verify;
 
 pub use at::At;
 pub use catalog::{Catalog, CatalogError, open_catalog, open_catalog_later};
 pub use row::EventRow;
+pub use stores::Stores;
 pub use timeline::Timeline;

@@ -62,7 +62,7 @@ pub enum RebuildError {
 }
 
 /// Makes `catalog` again from `store`, beside the one that is in use until the new one is whole.
-/// It belongs to the store `owner` then, or to the one it belonged to.
+/// It belongs to the stores `owners` then, or to those it belonged to if there are none.
 ///
 /// # Errors
 /// When store or catalogue fail; the catalogue is then as it was. Objects that cannot be read are
@@ -70,16 +70,14 @@ pub enum RebuildError {
 pub async fn rebuild(
     store: &dyn Store,
     catalog: &dyn Catalog,
-    owner: Option<&str>,
+    owners: &[String],
     progress: impl FnMut(Progress),
 ) -> Result<RebuildReport, RebuildError> {
     let fresh = catalog.begin_rebuild().await?;
-    let owner = match owner {
-        Some(owner) => Some(owner.to_owned()),
-        None => catalog.store_id().await?,
-    };
-    if let Some(owner) = owner {
-        fresh.set_store_id(&owner).await?;
+    if owners.is_empty() {
+        fresh.set_store_ids(&catalog.store_ids().await?).await?;
+    } else {
+        fresh.set_store_ids(owners).await?;
     }
     let first = find(store).await?;
     let mut filling = Filling {

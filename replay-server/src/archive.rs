@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capture::{SessionId, WallTime};
 use index::{
-    Catalog, CatalogError, Timeline,
+    Catalog, CatalogError, Stores, Timeline,
     catalog::{ObjectRow, SessionSummary},
     import::{Import, ImportError, ImportReport},
     log::Names,
@@ -31,7 +31,7 @@ const MAX_CLIPS: usize = 8;
 /// An archive of sessions.
 pub struct Archive {
     /// Where the objects are.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<Stores>,
     /// The index over them.
     pub catalog: Arc<dyn Catalog>,
     /// Reads and decodes what is in them.
@@ -58,6 +58,13 @@ impl Archive {
     /// An archive in `store`, indexed by `catalog`.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, catalog: Arc<dyn Catalog>, now: fn() -> WallTime) -> Self {
+        Self::over(Stores::new(store, [], catalog.clone()), catalog, now)
+    }
+
+    /// An archive in several stores, indexed by `catalog`.
+    #[must_use]
+    pub fn over(stores: Stores, catalog: Arc<dyn Catalog>, now: fn() -> WallTime) -> Self {
+        let store = Arc::new(stores);
         Self {
             media: MediaReader::new(store.clone()),
             store,

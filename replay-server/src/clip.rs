@@ -28,7 +28,7 @@ use index::{
 use segment::mp4::{
     ClipHead, PlaceError, ReadError, WriteError, fragment_samples, place, read_init,
 };
-use store::StoreError;
+use store::{Store as _, StoreError};
 
 use crate::{
     archive::Archive,

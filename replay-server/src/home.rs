@@ -7,9 +7,16 @@ use clap::Args;
 /// The store and catalogue to work on.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Places {
-    /// Where recordings are kept [default: file://$PLAYHEAD_HOME/store]
-    #[arg(long, global = true, value_name = "URL", env = "PLAYHEAD_STORE")]
-    store: Option<String>,
+    /// Where recordings are kept [default: file://$PLAYHEAD_HOME/store]. Where storage has moved,
+    /// repeat it: what is new goes into the first
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "PLAYHEAD_STORE",
+        value_delimiter = ' '
+    )]
+    store: Vec<String>,
     /// The index over them [default: sqlite://$PLAYHEAD_HOME/catalog.db]
     #[arg(long, global = true, value_name = "URL", env = "PLAYHEAD_CATALOG")]
     catalog: Option<String>,
@@ -21,17 +28,21 @@ pub struct Places {
 pub struct NoHome;
 
 impl Places {
-    /// The store's URL. `variable` reads an environment variable.
+    /// The stores' URLs, that of the one in use and those of older ones. `variable` reads an
+    /// environment variable.
     ///
     /// # Errors
     /// When none was given and no home folder is known.
-    pub fn store(&self, variable: impl Fn(&str) -> Option<String>) -> Result<String, NoHome> {
-        match &self.store {
-            Some(url) => Ok(url.clone()),
-            None => Ok(format!(
-                "file://{}",
-                home(variable)?.join("store").display()
-            )),
+    pub fn stores(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<(String, &[String]), NoHome> {
+        match self.store.split_first() {
+            Some((first, others)) => Ok((first.clone(), others)),
+            None => {
+                let folder = home(variable)?.join("store");
+                Ok((format!("file://{}", folder.display()), &[]))
+            }
         }
     }
 
@@ -73,7 +84,7 @@ mod tests {
             let found = set.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        assert_eq!(Places::default().store(variable).unwrap(), store);
+        assert_eq!(Places::default().stores(variable).unwrap().0, store);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use index::{
     owner::{self, ClaimError},
 };
 use serde::Serialize;
-use store::StoreError;
+use store::{Store as _, StoreError};
 use tokio::{sync::Mutex, time::timeout};
 use utoipa::ToSchema;
 
@@ -120,7 +120,7 @@ async fn store(archive: &Archive) -> Part {
 
 async fn catalogue(archive: &Archive) -> Part {
     let asked = async {
-        archive.catalog.store_id().await?;
+        archive.catalog.store_ids().await?;
         archive.catalog.probe().await
     };
     match timeout(PATIENCE, asked).await {
@@ -170,6 +170,9 @@ fn unclaimed(error: &ClaimError) -> Part {
             "store_unmarked",
             "The store is not the one that the catalogue knows; it may not be mounted.",
         ),
+        ClaimError::Missing { .. } => {
+            Part::wrong("store_missing", "The catalogue knows a further store.")
+        }
         ClaimError::Marker { .. } => Part::wrong(
             "store_marker_damaged",
             "The object that names the store is damaged.",

@@ -111,7 +111,7 @@ impl Site {
     }
 
     async fn claim(&self) {
-        let (store, catalog) = (&*self.store, &*self.archive.catalog);
+        let (store, catalog) = (&*self.archive.store, &*self.archive.catalog);
         let claimed = owner::claim(store, catalog, Uuid::from_u128(1)).await;
         claimed.unwrap();
     }
@@ -284,7 +284,7 @@ async fn a_store_that_was_not_mounted_at_start_is_told_and_gets_no_marker() {
     std::fs::remove_dir_all(site.path("store")).unwrap();
     let site = site.over(&file_url("store"));
     site.check("owner", "store_unmarked").await;
-    let (store, catalog) = (&*site.store, &*site.archive.catalog);
+    let (store, catalog) = (&*site.archive.store, &*site.archive.catalog);
     let claimed = owner::claim(store, catalog, Uuid::from_u128(2)).await;
     assert!(claimed.is_err());
     assert!(store.head(owner::OWNER_KEY).await.unwrap().is_none());

@@ -104,7 +104,7 @@ async fn a_catalogue_of_another_store_is_taken_over_only_when_asked() {
     let url = format!("sqlite://{}/catalog.db", home.path().display());
     open_catalog(&url)
         .unwrap()
-        .set_store_id("another")
+        .set_store_ids(&["another".to_owned()])
         .await
         .unwrap();
     check(&home, &["rebuild"], 2, "--adopt");

@@ -38,12 +38,27 @@ impl Service {
         command.arg(address.port().to_string());
         let mut process = Process::start("ministack", folder, &mut command)?;
         process.wait_until("ministack", START, || http::get(address, "/").is_ok())?;
-        let bucket = format!("http://{address}/recordings");
-        let made = Command::new("curl")
-            .args(["--silent", "--fail", "--request", "PUT", &bucket])
+        let service = Self { address, process };
+        service.request("recordings", &["--request", "PUT"])?;
+        Ok(service)
+    }
+
+    /// Puts a file at `place`, a bucket and a key.
+    ///
+    /// # Errors
+    /// When the service does not take it.
+    pub fn put(&self, place: &str, file: &Path) -> anyhow::Result<()> {
+        self.request(place, &["--upload-file", &file.to_string_lossy()])
+    }
+
+    fn request(&self, place: &str, how: &[&str]) -> anyhow::Result<()> {
+        let done = Command::new("curl")
+            .args(["--silent", "--fail", "--output", "/dev/null"])
+            .args(how)
+            .arg(format!("http://{}/{place}", self.address))
             .status()?;
-        ensure!(made.success(), "no bucket: {made}");
-        Ok(Self { address, process })
+        ensure!(done.success(), "{place}: {done}");
+        Ok(())
     }
 
     /// The service's process.

@@ -49,17 +49,31 @@ pub trait Catalog: Send + Sync {
     /// When the catalogue cannot be written.
     async fn probe(&self) -> Result<(), CatalogError>;
 
-    /// The store it belongs to; `None` until it is [claimed](crate::owner::claim).
+    /// The stores it belongs to, by the ids in their markers; none until it is
+    /// [claimed](crate::owner::claim).
     ///
     /// # Errors
     /// When the catalogue cannot be asked.
-    async fn store_id(&self) -> Result<Option<String>, CatalogError>;
+    async fn store_ids(&self) -> Result<Vec<String>, CatalogError>;
 
-    /// Binds an unbound catalogue to the store.
+    /// Binds the catalogue to these stores.
     ///
     /// # Errors
-    /// [`CatalogError::Conflict`] when it is bound to another.
-    async fn set_store_id(&self, id: &str) -> Result<(), CatalogError>;
+    /// [`CatalogError::Conflict`] when it is bound to one that is not among them.
+    async fn set_store_ids(&self, ids: &[String]) -> Result<(), CatalogError>;
+
+    /// The id of the store in which the session was last found, if that was noted.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn store_of(&self, session: SessionId) -> Result<Option<String>, CatalogError>;
+
+    /// Notes in which store these sessions were found, at most [`MAX_WRITE_ROWS`]; nothing for
+    /// those that are not known.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be written.
+    async fn set_store_of(&self, sessions: &[SessionId], id: &str) -> Result<(), CatalogError>;
 
     /// Notes a new session, and links the rows that waited for it.
     ///

@@ -67,7 +67,7 @@ async fn a_damaged_file_is_told_and_one_put_in_its_place_is_used() {
     std::fs::write(&path, vec![b'x'; 8192]).unwrap();
     let catalog = open_catalog_later(&format!("sqlite://{}", path.display())).unwrap();
     check(&*catalog, Fault::Broken, "index rebuild").await;
-    let read = catalog.store_id().await;
+    let read = catalog.store_ids().await;
     assert!(matches!(read, Err(CatalogError::Corrupt(_))), "{read:?}");
     let head = head(0, RunContext::default());
     home.record(&head, eight_seconds(&head), None).await;

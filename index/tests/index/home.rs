@@ -9,7 +9,7 @@ use capture::{
     source::Protocol,
 };
 use index::{
-    Catalog, commit,
+    Catalog, Stores, commit,
     import::{Import, ImportReport},
     log::Names,
     open_catalog,
@@ -46,6 +46,10 @@ impl Home {
             store,
             catalog,
         }
+    }
+
+    pub(crate) fn stores(&self) -> Stores {
+        Stores::new(self.store.clone(), [], self.catalog.clone())
     }
 
     /// Another handle on the same catalogue, as another process has it.

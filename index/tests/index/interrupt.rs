@@ -2,7 +2,7 @@
 
 use capture::{SessionId, WallTime, session::RunContext};
 use index::{
-    Catalog,
+    Catalog, Stores,
     catalog::State,
     commit::{Interrupted, commit_end},
     interrupt::{GivenUp, InterruptError, Watch},
@@ -33,15 +33,15 @@ async fn silent_home(seen_ms: Option<i64>) -> (Home, SessionId) {
 }
 
 async fn claim(home: &Home) {
-    let (store, catalog) = (&*home.store, &*home.catalog);
-    owner::claim(store, catalog, Uuid::from_u128(1))
+    let (stores, catalog) = (home.stores(), &*home.catalog);
+    owner::claim(&stores, catalog, Uuid::from_u128(1))
         .await
         .unwrap();
 }
 
 /// One look at `now_ms`: what was given up.
 async fn look(watch: &mut Watch, home: &Home, now_ms: i64) -> Vec<GivenUp> {
-    let looked = watch.look(&*home.store, &*home.catalog, at(now_ms)).await;
+    let looked = watch.look(&home.stores(), &*home.catalog, at(now_ms)).await;
     looked.unwrap().into_iter().map(Result::unwrap).collect()
 }
 
@@ -182,7 +182,7 @@ async fn an_agent_that_comes_back_ends_its_session_itself() {
     assert_eq!(state(catalog, session, 3 * HOUR).await, ended);
     assert_eq!(look(&mut watch, &home, 5 * HOUR).await, []);
     let rebuilt = home.empty_catalog();
-    index::rebuild::rebuild(store, &*rebuilt, None, |_| {})
+    index::rebuild::rebuild(store, &*rebuilt, &[], |_| {})
         .await
         .unwrap();
     assert_eq!(state(&*rebuilt, session, 3 * HOUR).await, ended);
@@ -241,12 +241,13 @@ async fn a_foreign_catalogue_gives_nobody_up() {
     let (home, session) = silent_home(Some(0)).await;
     let url = format!("file://{}/other", home.folder.path().display());
     let other = store::open_store(&url).unwrap();
+    let other = Stores::new(other, [], home.catalog.clone());
     let mut watch = Watch::new(HOUR);
-    watch.look(&*other, &*home.catalog, at(HOUR)).await.unwrap();
-    let looked = watch.look(&*other, &*home.catalog, at(3 * HOUR)).await;
+    watch.look(&other, &*home.catalog, at(HOUR)).await.unwrap();
+    let looked = watch.look(&other, &*home.catalog, at(3 * HOUR)).await;
     assert!(
         matches!(looked, Err(InterruptError::Claim(_))),
         "{looked:?}"
     );
-    assert!(notes(&*other, session).await.is_empty());
+    assert!(notes(&other, session).await.is_empty());
 }

@@ -11,4 +11,5 @@ mod order;
 mod processes;
 mod rebuild;
 mod resolve;
+mod stores;
 mod verify;

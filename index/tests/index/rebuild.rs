@@ -73,7 +73,7 @@ async fn a_rebuilt_catalogue_equals_the_one_that_grew() {
     );
     let other = home.empty_catalog();
     let mut seen = Vec::new();
-    let report = rebuild(home.store.as_ref(), other.as_ref(), None, |progress| {
+    let report = rebuild(home.store.as_ref(), other.as_ref(), &[], |progress| {
         seen.push(progress);
     })
     .await
@@ -96,7 +96,7 @@ async fn a_rebuilt_catalogue_equals_the_one_that_grew() {
 async fn rebuilding_in_place_keeps_the_answers() {
     let home = busy_home().await;
     let grown = home.catalog.dump().await.unwrap();
-    rebuild(home.store.as_ref(), home.catalog.as_ref(), None, |_| {})
+    rebuild(home.store.as_ref(), home.catalog.as_ref(), &[], |_| {})
         .await
         .unwrap();
     assert_eq!(home.catalog.dump().await.unwrap(), grown);
@@ -127,11 +127,11 @@ async fn what_is_recorded_meanwhile_is_there_afterwards() {
             }
         }
     };
-    let rebuilding = rebuild(store, home.catalog.as_ref(), None, |_| {});
+    let rebuilding = rebuild(store, home.catalog.as_ref(), &[], |_| {});
     let (rebuilt, ()) = tokio::join!(rebuilding, meanwhile);
     assert_eq!(rebuilt.unwrap().unreadable, []);
     let other = home.empty_catalog();
-    rebuild(store, other.as_ref(), None, |_| {}).await.unwrap();
+    rebuild(store, other.as_ref(), &[], |_| {}).await.unwrap();
     assert_eq!(catalog.dump().await.unwrap(), other.dump().await.unwrap());
 }
 
@@ -141,7 +141,7 @@ async fn a_rebuild_that_fails_leaves_the_catalogue_as_it_was() {
     let grown = home.catalog.dump().await.unwrap();
     let other = rusqlite::Connection::open(home.folder.path().join("catalog.db")).unwrap();
     other.execute_batch("begin immediate").unwrap();
-    let rebuilt = rebuild(home.store.as_ref(), home.catalog.as_ref(), None, |_| {}).await;
+    let rebuilt = rebuild(home.store.as_ref(), home.catalog.as_ref(), &[], |_| {}).await;
     assert!(rebuilt.is_err());
     assert_eq!(home.catalog.dump().await.unwrap(), grown);
 }
@@ -154,12 +154,17 @@ async fn a_damaged_catalogue_is_put_aside_and_made_again() {
     std::fs::write(&path, vec![b'x'; 8192]).unwrap();
     let url = format!("sqlite://{}", path.display());
     let damaged = index::open_catalog_later(&url).unwrap();
-    rebuild(home.store.as_ref(), damaged.as_ref(), Some("s"), |_| {})
-        .await
-        .unwrap();
+    rebuild(
+        home.store.as_ref(),
+        damaged.as_ref(),
+        &["s".to_owned()],
+        |_| {},
+    )
+    .await
+    .unwrap();
     let mut made = damaged.dump().await.unwrap();
-    assert_eq!(damaged.store_id().await.unwrap().as_deref(), Some("s"));
-    made.insert("meta".into(), grown["meta"].clone());
+    assert_eq!(damaged.store_ids().await.unwrap(), ["s"]);
+    made.insert("store".into(), grown["store"].clone());
     assert_eq!(made, grown);
     assert!(path.with_extension("db.damaged").exists());
     assert!(!path.with_extension("db.rebuild").exists());
@@ -170,7 +175,7 @@ async fn recorders_that_live_are_live_after_a_rebuild() {
     let home = busy_home().await;
     let live = head(8, RunContext::default()).id;
     home.catalog.renew(live, at(500_000)).await.unwrap();
-    rebuild(home.store.as_ref(), home.catalog.as_ref(), None, |_| {})
+    rebuild(home.store.as_ref(), home.catalog.as_ref(), &[], |_| {})
         .await
         .unwrap();
     let found = home.catalog.session(live, at(501_000)).await.unwrap();
@@ -188,7 +193,7 @@ async fn unreadable_objects_are_told_and_the_rest_is_there() {
     std::fs::write(root.join("v1/rows/rubbish.ndjson.zst"), b"rubbish").unwrap();
     let id = head(4, RunContext::default()).id;
     std::fs::write(root.join(format!("v1/2027/01/15/{id}/session.json")), b"{}").unwrap();
-    let report = rebuild(home.store.as_ref(), home.catalog.as_ref(), None, |_| {})
+    let report = rebuild(home.store.as_ref(), home.catalog.as_ref(), &[], |_| {})
         .await
         .unwrap();
     let named: Vec<_> = report

@@ -5,7 +5,6 @@ use std::{io::IsTerminal, process::ExitCode};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use index::{
-    CatalogError,
     check::{Difference, Kind, compare},
     owner::{self, ClaimError},
     rebuild::{Progress, RebuildReport, rebuild},
@@ -27,7 +26,7 @@ pub(super) enum Index {
 
 #[derive(Args, Debug)]
 pub(super) struct Rebuild {
-    /// Take over a catalogue that belongs to another store; what it says of that is lost
+    /// Take over a catalogue that belongs to other stores; what it says of those is lost
     #[arg(long)]
     adopt: bool,
 }
@@ -56,24 +55,19 @@ impl Rebuild {
     async fn run(self, places: &Places) -> Outcome {
         let archive = open_later(places)?;
         let (store, catalog) = (&*archive.store, &*archive.catalog);
-        let owner = owner::mark(store, clock::fresh()).await?;
-        match catalog.store_id().await {
-            Ok(Some(bound)) if bound != owner && !self.adopt => {
-                return Err(Failure::usage(ClaimError::Foreign {
-                    catalog: catalog.url().to_owned(),
-                    store: store.url().to_owned(),
-                }));
-            }
-            Ok(_) | Err(CatalogError::Corrupt(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
+        let owners = owner::owners(store, catalog, clock::fresh(), self.adopt).await;
+        let owners = owners.map_err(|error| match error {
+            ClaimError::Store(_) | ClaimError::Catalog(_) => error.into(),
+            unfit => Failure::usage(unfit),
+        })?;
         let shown = std::io::stderr().is_terminal();
-        let report = rebuild(store, catalog, Some(&owner), |progress| {
+        let report = rebuild(store, catalog, &owners, |progress| {
             if shown {
                 show(progress);
             }
         });
         let report = report.await?;
+        store.note_again().await;
         let RebuildReport {
             sessions,
             objects,
@@ -112,7 +106,7 @@ impl Check {
     /// Makes a catalogue elsewhere and compares each table.
     async fn run(self, places: &Places) -> Outcome {
         let archive = open(places)?;
-        match owner::check(&*archive.store, &*archive.catalog).await {
+        match owner::check(&archive.store, &*archive.catalog).await {
             // A check binds nothing, and what is not bound yet may agree all the same.
             Ok(()) | Err(ClaimError::Unclaimed { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -120,8 +114,8 @@ impl Check {
         let folder = tempfile::tempdir().context("cannot make a folder to rebuild in")?;
         let url = format!("sqlite://{}", folder.path().join("catalog.db").display());
         let fresh = index::open_catalog(&url)?;
-        let owner = archive.catalog.store_id().await?;
-        let report = rebuild(&*archive.store, &*fresh, owner.as_deref(), |_| {}).await?;
+        let owners = archive.catalog.store_ids().await?;
+        let report = rebuild(&*archive.store, &*fresh, &owners, |_| {}).await?;
         let differences = compare(&fresh.dump().await?, &archive.catalog.dump().await?);
         let agrees = differences.is_empty() && report.unreadable.is_empty();
         if self.json {

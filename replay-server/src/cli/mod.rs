@@ -16,7 +16,7 @@ use std::{io::Write, process::ExitCode, sync::Arc};
 use anyhow::Context;
 use capture::SessionId;
 use clap::{Parser, Subcommand};
-use index::{Catalog, CatalogError, Timeline, catalog::SessionSummary};
+use index::{Catalog, CatalogError, Stores, Timeline, catalog::SessionSummary};
 
 use crate::{archive::Archive, clock, home::Places};
 
@@ -141,16 +141,19 @@ fn open_with(
     open_catalog: fn(&str) -> Result<Arc<dyn Catalog>, CatalogError>,
 ) -> Result<Archive, Failure> {
     let variable = |name: &str| std::env::var(name).ok();
-    let store = places.store(variable).map_err(Failure::usage)?;
+    let (first, others) = places.stores(variable).map_err(Failure::usage)?;
     let catalog = places.catalog(variable).map_err(Failure::usage)?;
-    let store = store::open_store(&store).map_err(Failure::usage)?;
+    let first = store::open_store(&first).map_err(Failure::usage)?;
+    let others = others.iter().map(|url| store::open_store(url));
+    let others: Vec<_> = others.collect::<Result<_, _>>().map_err(Failure::usage)?;
     let catalog = open_catalog(&catalog).map_err(Failure::usage)?;
-    Ok(Archive::new(store, catalog, clock::now))
+    let stores = Stores::new(first, others, catalog.clone());
+    Ok(Archive::over(stores, catalog, clock::now))
 }
 
-/// Makes sure that the catalogue belongs to the store before anything is written.
+/// Makes sure that the catalogue belongs to the stores before anything is written.
 async fn claim(archive: &Archive) -> Result<(), Failure> {
-    let claimed = index::owner::claim(&*archive.store, &*archive.catalog, clock::fresh()).await;
+    let claimed = index::owner::claim(&archive.store, &*archive.catalog, clock::fresh()).await;
     claimed.map(drop).map_err(Failure::usage)
 }
 

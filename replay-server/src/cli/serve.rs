@@ -5,6 +5,7 @@ use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use index::owner;
+use store::Store;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -63,7 +64,7 @@ impl Serve {
         log(self.log_format);
         let archive = Arc::new(open_later(places)?);
         // A catalogue that is busy or broken is told to whoever asks, and may be mended meanwhile.
-        let claimed = owner::claim(&*archive.store, &*archive.catalog, clock::fresh()).await;
+        let claimed = owner::claim(&archive.store, &*archive.catalog, clock::fresh()).await;
         if let Err(error) = claimed
             && !watch::may_pass(&error)
         {
@@ -84,8 +85,9 @@ impl Serve {
                 _ = terminate.recv() => {}
             }
         };
+        let stores: Vec<_> = archive.store.each().map(Store::url).collect();
         tracing::info!(
-            store = archive.store.url(),
+            stores = stores.join(" "),
             catalog = archive.catalog.url(),
             "Serving"
         );

@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use super::super::CatalogError;
 
 /// The schema, one step for each version. Steps are never edited once released.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("schema.sql"),
     // Sessions that may have lost their recorder are looked for again and again, among many that
     // ended. `relink`: rows to look at again, which one transaction was too short for.
@@ -24,6 +24,13 @@ const MIGRATIONS: [&str; 2] = [
      create table relink (event integer primary key) strict;
      -- Lease: `seen_utc` as it was when the latest interruption was noted.
      alter table session add column noted_seen_utc integer;",
+    // A catalogue may have several stores. `store` holds the ids of their markers; a session's
+    // `store` is where it was last found, for whoever looks: null, or a store that is not at hand,
+    // means each is asked. Not compared, since it follows from what is stored.
+    "create table store (id text not null primary key) strict, without rowid;
+     insert into store select value from meta where name = 'store_id';
+     drop table meta;
+     alter table session add column store text;",
 ];
 /// "play" in ASCII: marks the file as a catalogue of ours.
 const APPLICATION_ID: i64 = 0x706c_6179;

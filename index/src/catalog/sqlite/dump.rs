@@ -12,7 +12,7 @@ use crate::catalog::CatalogError;
 
 /// Each table's name, and its lines as a query.
 const TABLES: [(&str, &str); 13] = [
-    ("meta", "select * from meta"),
+    ("store", "select id from store"),
     (
         "session",
         "select id, head, head_sha256, head_bytes, start_utc, run, actor, os, protocol, words, \

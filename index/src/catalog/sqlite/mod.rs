@@ -89,14 +89,27 @@ impl Catalog for SqliteCatalog {
         self.writer.run(write::probe).await
     }
 
-    async fn store_id(&self) -> Result<Option<String>, CatalogError> {
-        self.readers.run(sessions::store_id).await
+    async fn store_ids(&self) -> Result<Vec<String>, CatalogError> {
+        self.readers.run(sessions::store_ids).await
     }
 
-    async fn set_store_id(&self, id: &str) -> Result<(), CatalogError> {
-        let id = id.to_owned();
+    async fn set_store_ids(&self, ids: &[String]) -> Result<(), CatalogError> {
+        let ids = ids.to_owned();
         self.writer
-            .run(move |db| write::set_store_id(db, &id))
+            .run(move |db| write::set_store_ids(db, &ids))
+            .await
+    }
+
+    async fn store_of(&self, session: SessionId) -> Result<Option<String>, CatalogError> {
+        self.readers
+            .run(move |db| sessions::store_of(db, session))
+            .await
+    }
+
+    async fn set_store_of(&self, sessions: &[SessionId], id: &str) -> Result<(), CatalogError> {
+        let (sessions, id) = (sessions.to_owned(), id.to_owned());
+        self.writer
+            .run(move |db| write::set_store_of(db, &sessions, &id))
             .await
     }
 

@@ -37,9 +37,21 @@ fn lease(now: WallTime) -> i64 {
     now.unix_ms().saturating_sub(LEASE_MS)
 }
 
-pub(super) fn store_id(db: &Connection) -> Result<Option<String>, CatalogError> {
-    let sql = "select value from meta where name = 'store_id'";
-    Ok(db.query_row(sql, [], |row| row.get(0)).optional()?)
+pub(super) fn store_ids(db: &Connection) -> Result<Vec<String>, CatalogError> {
+    let mut statement = db.prepare_cached("select id from store order by id")?;
+    let ids = statement.query_map([], |row| row.get(0))?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn store_of(
+    db: &Connection,
+    session: SessionId,
+) -> Result<Option<String>, CatalogError> {
+    let found = db
+        .prepare_cached("select store from session where id = ?")?
+        .query_row([id_bytes(session)], |row| row.get(0))
+        .optional()?;
+    Ok(found.flatten())
 }
 
 pub(super) fn head(

@@ -21,19 +21,32 @@ pub(super) const OPEN: i64 = i64::MAX;
 
 /// Writes what is there already.
 pub(super) fn probe(db: &Connection) -> Result<(), CatalogError> {
-    db.execute("update meta set value = value", [])?;
+    db.execute("update store set id = id", [])?;
     Ok(())
 }
 
-pub(super) fn set_store_id(db: &Connection, id: &str) -> Result<(), CatalogError> {
-    db.execute(
-        "insert or ignore into meta (name, value) values ('store_id', ?)",
-        [id],
-    )?;
-    match super::sessions::store_id(db)? {
-        Some(bound) if bound == id => Ok(()),
-        _ => Err(conflict("store's id")),
+pub(super) fn set_store_ids(db: &Connection, ids: &[String]) -> Result<(), CatalogError> {
+    let bound = super::sessions::store_ids(db)?;
+    if bound.iter().any(|bound| !ids.contains(bound)) {
+        return Err(conflict("store's id"));
     }
+    for id in ids {
+        db.execute("insert or ignore into store (id) values (?)", [id])?;
+    }
+    Ok(())
+}
+
+pub(super) fn set_store_of(
+    db: &Connection,
+    sessions: &[SessionId],
+    id: &str,
+) -> Result<(), CatalogError> {
+    let sql = "update session set store = ?2 where id = ?1 and store is not ?2";
+    let mut update = db.prepare_cached(sql)?;
+    for session in sessions {
+        update.execute(params![id_bytes(*session), id])?;
+    }
+    Ok(())
 }
 
 pub(super) fn put_head(

@@ -59,11 +59,19 @@ impl Catalog for TestCatalog {
         Err(CatalogError::Cancelled)
     }
 
-    async fn store_id(&self) -> Result<Option<String>, CatalogError> {
+    async fn store_ids(&self) -> Result<Vec<String>, CatalogError> {
         Err(CatalogError::Cancelled)
     }
 
-    async fn set_store_id(&self, _: &str) -> Result<(), CatalogError> {
+    async fn set_store_ids(&self, _: &[String]) -> Result<(), CatalogError> {
+        Err(CatalogError::Cancelled)
+    }
+
+    async fn store_of(&self, _: SessionId) -> Result<Option<String>, CatalogError> {
+        Err(CatalogError::Cancelled)
+    }
+
+    async fn set_store_of(&self, _: &[SessionId], _: &str) -> Result<(), CatalogError> {
         Err(CatalogError::Cancelled)
     }
 
