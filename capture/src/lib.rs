@@ -3,6 +3,7 @@
 //! Every other crate imports these types; this one imports none of theirs. It does no IO and
 //! reads no clock: time always arrives as an argument.
 
+pub mod budget;
 pub mod cursor;
 pub mod event;
 pub mod framebuffer;

@@ -10,7 +10,6 @@
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
 mod auth;
-mod budget;
 mod canvas;
 #[warn(clippy::arithmetic_side_effects)]
 mod clipboard;

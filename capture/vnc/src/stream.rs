@@ -6,11 +6,12 @@ mod notice;
 
 use std::collections::VecDeque;
 
-use capture::{Damage, Framebuffer, Rect, Size, pixels::PixelFormat, source::SourceEvent};
+use capture::{
+    Damage, Framebuffer, Rect, Size, budget::Budget, pixels::PixelFormat, source::SourceEvent,
+};
 
 use self::notice::cursor_kind;
 use crate::{
-    budget::Budget,
     clipboard::{Side, Talk},
     encoding,
     error::Error,

@@ -2,7 +2,7 @@
 
 /// A bucket of units that refills at a steady rate up to its capacity.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     capacity: u64,
     per_s: u64,
     left: u64,
@@ -11,7 +11,8 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// `per_s` units a second, of which `window_s` seconds' worth may be spent at once.
-    pub(crate) const fn new(per_s: u64, window_s: u64, now_ms: u64) -> Self {
+    #[must_use]
+    pub const fn new(per_s: u64, window_s: u64, now_ms: u64) -> Self {
         let capacity = per_s.saturating_mul(window_s);
         Self {
             capacity,
@@ -23,7 +24,7 @@ impl Budget {
 
     /// Takes `units` out; false, and takes nothing, when fewer are left.
     #[must_use]
-    pub(crate) fn spend(&mut self, now_ms: u64, units: u64) -> bool {
+    pub fn spend(&mut self, now_ms: u64, units: u64) -> bool {
         let earned = now_ms.saturating_sub(self.at_ms).saturating_mul(self.per_s) / 1000;
         // The clock of the bucket moves only when it earned something, so fractions are not lost.
         if earned > 0 {
