@@ -9,11 +9,12 @@ use serde::Deserialize;
 
 /// Who may know whom. A new arrow is a design change: it edits `ARCHITECTURE.md` in the same
 /// commit.
-const MAY_KNOW: [(&str, &[&str]); 12] = [
+const MAY_KNOW: [(&str, &[&str]); 13] = [
     ("capture", &[]),
     ("segment", &["capture"]),
     ("policy", &["capture"]),
     ("encoder", &["capture", "policy", "segment"]),
+    ("capture-rdp", &["capture"]),
     ("capture-screen", &["capture"]),
     ("capture-vnc", &["capture"]),
     ("store", &["capture", "segment"]),
@@ -53,7 +54,7 @@ const MAY_KNOW: [(&str, &[&str]); 12] = [
 ];
 
 /// Crates that do no IO: nothing in them may bring a runtime, a socket or a file.
-const PURE: [&str; 4] = ["capture", "segment", "policy", "capture-vnc"];
+const PURE: [&str; 5] = ["capture", "segment", "policy", "capture-rdp", "capture-vnc"];
 /// What would bring one, as a dependency of the library itself.
 const IMPURE: [&str; 6] = [
     "tokio",

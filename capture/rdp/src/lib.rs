@@ -1,0 +1,29 @@
+//! What a recorder speaks of RDP (MS-RDPBCGR): a client that watches, on IronRDP's crates. It
+//! trusts a server with nothing.
+//!
+//! [`Session`] is a connection as a pure state machine. It does no IO and reads no clock: bytes
+//! and time are arguments, pixels go into the caller's framebuffer, everything else comes out as
+//! [`SourceEvent`](capture::source::SourceEvent)s. Everything a server sends meets a bound of
+//! [`limits`]; past it the session ends with a stated reason.
+
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
+
+mod auth;
+mod config;
+mod ended;
+mod error;
+mod graphics;
+mod handshake;
+mod input;
+pub mod limits;
+mod pace;
+mod pieces;
+mod request;
+mod sealed;
+mod session;
+mod stream;
+
+pub use auth::Password;
+pub use config::{Config, Depth, Security};
+pub use error::{End, Error, ErrorKind, Phase};
+pub use session::Session;

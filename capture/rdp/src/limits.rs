@@ -1,0 +1,41 @@
+//! How much a peer may ask of this client, and for how long it may keep it waiting.
+//!
+//! Screen sizes are bounded by [`capture::Framebuffer`], pointers by
+//! [`CursorShape::MAX_SIDE_PX`](capture::cursor::CursorShape::MAX_SIDE_PX); everything else is
+//! here.
+
+/// From the connection to the desktop, sign-in and licence included.
+pub const HANDSHAKE_MS: u64 = 10_000;
+
+/// From the desktop to its first pixel. A server that draws in a way we did not ask for draws
+/// nothing for us, and would else look like a black screen.
+pub const FIRST_PICTURE_MS: u64 = 10_000;
+
+/// The longest silence inside a message: more than any retransmission of a living network.
+pub const MESSAGE_SILENCE_MS: u64 = 15_000;
+
+/// An answer that no server may hold back is overdue after this silence. The recorded format
+/// promises that a source which stops is a gap within 2 s.
+pub const STALL_MS: u64 = 2_000;
+
+/// The longest message: what a TPKT header can say. A fast-path message is at most half of it, and
+/// a sign-in message, whose header could say more, is held to it.
+pub const MESSAGE_BYTES: usize = 64 * 1024;
+
+/// The longest update, put together from as many messages as it is cut into: an uncompressed
+/// picture of 4096×4096. Servers cut theirs by what the client says it can put together, and a
+/// server may make that up itself.
+pub const UPDATE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Pointers that are kept by number: as many as the client says it keeps.
+pub const POINTERS: usize = 32;
+
+/// Pixels decoded a second, averaged over [`PIXEL_WINDOW_S`]: a hundred times what a busy 4K
+/// screen needs at the recorder's rate, yet a bound on what a few bytes can make us paint.
+pub const PIXELS_PER_S: u64 = 500_000_000;
+
+/// Over how many seconds [`PIXELS_PER_S`] is averaged.
+pub const PIXEL_WINDOW_S: u64 = 2;
+
+/// Size changes a second: dragging a window's corner makes a few, a loop makes hundreds.
+pub const RESIZES_PER_S: u64 = 10;
