@@ -1,7 +1,6 @@
 //! From the first byte to the desktop's size (MS-RDPBCGR section 1.3.1.1): IronRDP's connector,
 //! with the errors told apart that an operator can do something about.
 
-pub(crate) mod confirm;
 mod offer;
 mod sign_in;
 
@@ -142,7 +141,7 @@ impl Handshake {
         let phase = self.phase();
         let mut buffer = WriteBuf::new();
         step(&mut self.connector, &mut buffer).map_err(|error| error_in(phase, &error))?;
-        out.extend_from_slice(&confirm::put_right(buffer.filled()));
+        out.extend_from_slice(buffer.filled());
         match self.connector.state.take_outcome() {
             Some(ConnectionOutcome::Connected(result)) => Ok(Progress::Done(Box::new(result))),
             Some(ConnectionOutcome::Redirected(_)) => Err(Error::Redirected),

@@ -32,7 +32,6 @@ use crate::{
     ended,
     error::{End, Error, Phase},
     graphics::Graphics,
-    handshake::confirm,
     input::{self, Hands},
     limits,
     pace::{self, Pace},
@@ -215,9 +214,7 @@ impl Stream {
             sequence
                 .step(message, Some(received), &mut buffer)
                 .map_err(|_| broken.clone())?;
-            output
-                .out
-                .extend_from_slice(&confirm::put_right(buffer.filled()));
+            output.out.extend_from_slice(buffer.filled());
             message = &[];
             if sequence.next_pdu_hint().is_some() {
                 break;

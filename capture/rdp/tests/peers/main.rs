@@ -19,3 +19,4 @@ mod pictures;
 mod rdp_server;
 mod screenshot;
 mod sign_in;
+mod stillness;
