@@ -7,7 +7,6 @@ pub mod cli;
 pub mod clip;
 pub mod clock;
 pub mod decode;
-pub mod fault;
 pub mod hls;
 pub mod home;
 pub mod http;

@@ -5,23 +5,19 @@
 
 use std::sync::LazyLock;
 
+use axum::response::Response;
 use index::{CatalogError, catalog::Fault};
 use prometheus_client::{
-    encoding::text::encode,
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
 use store::StoreError;
-
-/// What [`Metrics::text`] gives, as HTTP names it.
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+use telemetry::numbers::{self, Labels, count};
 
 /// From an answer out of memory to the longest that is waited for.
 const DURATION_BUCKETS_SECONDS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 60.0,
 ];
-
-type Labels<const N: usize> = [(&'static str, String); N];
 
 /// What is counted.
 pub struct Metrics {
@@ -175,18 +171,11 @@ impl Metrics {
 
     /// All numbers as text.
     #[must_use]
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = encode(&mut text, &self.registry);
-        text
+    pub fn answer(&self) -> Response {
+        numbers::answer(&self.registry)
     }
 }
 
 fn duration_buckets() -> Histogram {
     Histogram::new(DURATION_BUCKETS_SECONDS)
-}
-
-fn count(family: &Family<Labels<1>, Counter>, label: &'static str, value: &str) {
-    family.get_or_create(&[(label, value.to_owned())]).inc();
 }

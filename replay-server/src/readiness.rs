@@ -1,21 +1,17 @@
 //! Can the server answer, and if not, what is in the way?
 
-use std::{sync::Arc, time::Duration};
-
-use capture::WallTime;
-use index::{
-    CatalogError,
-    owner::{self, ClaimError},
-};
+use index::owner::{self, ClaimError};
 use serde::Serialize;
-use store::{Store as _, StoreError};
-use tokio::{sync::Mutex, time::timeout};
+use store::StoreError;
+use telemetry::{
+    fault,
+    health::{self, Latest, PATIENCE, Part},
+};
+use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use crate::{archive::Archive, fault};
+use crate::archive::Archive;
 
-/// A store or catalogue that answers later than this is as good as away.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an answer holds: whoever asks more often costs nothing.
 const FRESH_MS: i64 = 1_000;
 
@@ -32,69 +28,35 @@ pub struct Readiness {
     pub owner: Part,
 }
 
-/// One thing the server needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Part {
-    /// Whether it is in order.
-    pub ok: bool,
-    /// `ok`, or what is wrong, for programs.
-    pub code: &'static str,
-    /// What is wrong, for people.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<&'static str>,
-}
+/// It depends on a part that is not in order.
+const UNKNOWN: Part = Part::wrong("unknown", "Store and catalogue must answer first.");
 
-impl Part {
-    const OK: Self = Self {
-        ok: true,
-        code: "ok",
-        message: None,
-    };
-    /// It depends on a part that is not in order.
-    const UNKNOWN: Self = Self::wrong("unknown", "Store and catalogue must answer first.");
+/// Gives the last answer for as long as it holds.
+#[derive(Debug)]
+pub struct Probe(Latest<Readiness>);
 
-    const fn of((code, message): (&'static str, &'static str)) -> Self {
-        Self::wrong(code, message)
+impl Default for Probe {
+    fn default() -> Self {
+        Self(Latest::new(FRESH_MS))
     }
-
-    const fn wrong(code: &'static str, message: &'static str) -> Self {
-        Self {
-            ok: false,
-            code,
-            message: Some(message),
-        }
-    }
-}
-
-/// The last answer, so that probes do not add to a trouble.
-#[derive(Debug, Default)]
-pub struct Probe {
-    last: Mutex<Option<(WallTime, Readiness)>>,
 }
 
 impl Probe {
     /// How `archive` is, as of the last second.
     pub async fn ask(&self, archive: &Archive) -> Readiness {
-        // Held while asking: whoever comes meanwhile waits for the same answer.
-        let mut last = self.last.lock().await;
-        let now = (archive.now)();
-        if let Some((at, readiness)) = &*last
-            && (0..FRESH_MS).contains(&now.unix_ms().saturating_sub(at.unix_ms()))
-        {
-            return readiness.clone();
-        }
-        let readiness = look(archive).await;
-        *last = Some(((archive.now)(), readiness.clone()));
-        readiness
+        self.0.ask(archive.now, look(archive)).await
     }
 }
 
 async fn look(archive: &Archive) -> Readiness {
-    let (store, catalogue) = tokio::join!(store(archive), catalogue(archive));
+    let (store, catalogue) = tokio::join!(
+        health::of_store(&archive.store),
+        health::of_catalogue(&*archive.catalog)
+    );
     let owner = if store.ok && catalogue.ok {
         owner(archive).await
     } else {
-        Part::UNKNOWN
+        UNKNOWN
     };
     Readiness {
         ready: store.ok && catalogue.ok && owner.ok,
@@ -102,40 +64,6 @@ async fn look(archive: &Archive) -> Readiness {
         catalogue,
         owner,
     }
-}
-
-async fn store(archive: &Archive) -> Part {
-    // In a task, since a store on a disk that hangs may not even notice that it is given up.
-    let store = Arc::clone(&archive.store);
-    let asked = tokio::spawn(async move { store.list("v1/", None, 1).await.map(drop) });
-    match timeout(PATIENCE, asked).await {
-        Ok(Ok(Ok(()))) => Part::OK,
-        Ok(Ok(Err(error))) => {
-            tracing::warn!(error = fault::chain(&error), "The store fails");
-            Part::of(fault::of_store(&error))
-        }
-        _ => Part::of(fault::SILENT_STORE),
-    }
-}
-
-async fn catalogue(archive: &Archive) -> Part {
-    let asked = async {
-        archive.catalog.store_ids().await?;
-        archive.catalog.probe().await
-    };
-    match timeout(PATIENCE, asked).await {
-        Ok(Ok(())) => Part::OK,
-        Ok(Err(error)) => wrong(&error),
-        Err(_) => Part::wrong(
-            "catalogue_busy",
-            "Another process holds the catalogue; reading may go on.",
-        ),
-    }
-}
-
-fn wrong(error: &CatalogError) -> Part {
-    tracing::warn!(error = fault::chain(error), "The catalogue fails");
-    Part::of(fault::of_catalogue(error))
 }
 
 async fn owner(archive: &Archive) -> Part {
@@ -148,7 +76,7 @@ async fn owner(archive: &Archive) -> Part {
         Ok(Ok(false)) => Part::OK,
         Ok(Ok(true)) => Part::wrong("catalogue_empty", fault::EMPTY),
         Ok(Err(error)) => unclaimed(&error),
-        Err(_) => Part::UNKNOWN,
+        Err(_) => UNKNOWN,
     }
 }
 
@@ -177,8 +105,8 @@ fn unclaimed(error: &ClaimError) -> Part {
             "store_marker_damaged",
             "The object that names the store is damaged.",
         ),
-        ClaimError::Catalog(error) => wrong(error),
-        ClaimError::Store(StoreError::NotFound { .. }) => Part::UNKNOWN,
+        ClaimError::Catalog(error) => health::catalogue_failed(error),
+        ClaimError::Store(StoreError::NotFound { .. }) => UNKNOWN,
         ClaimError::Store(error) => Part::of(fault::of_store(error)),
     }
 }

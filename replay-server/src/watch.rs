@@ -8,8 +8,9 @@ use index::{
     interrupt::{GivenUp, InterruptError, Watch},
     owner::{self, ClaimError},
 };
+use telemetry::fault;
 
-use crate::{archive::Archive, clock, fault, metrics::metrics};
+use crate::{archive::Archive, clock, metrics::metrics};
 
 /// Often enough that a session is noted soon after its time is over.
 const LOOK_EVERY: Duration = Duration::from_secs(30);

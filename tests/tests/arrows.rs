@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 /// Who may know whom. A new arrow is a design change: it edits `ARCHITECTURE.md` in the same
 /// commit.
-const MAY_KNOW: [(&str, &[&str]); 13] = [
+const MAY_KNOW: [(&str, &[&str]); 14] = [
     ("capture", &[]),
     ("segment", &["capture"]),
     ("policy", &["capture"]),
@@ -30,11 +30,20 @@ const MAY_KNOW: [(&str, &[&str]); 13] = [
             "policy",
             "segment",
             "store",
+            "telemetry",
         ],
     ),
+    ("telemetry", &["capture", "index", "store"]),
     (
         "replay-server",
-        &["capture", "index", "policy", "segment", "store"],
+        &[
+            "capture",
+            "index",
+            "policy",
+            "segment",
+            "store",
+            "telemetry",
+        ],
     ),
     ("pipeline-fuzz", &["capture", "capture-vnc", "segment"]),
     (

@@ -87,6 +87,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 /// Records a session.
 fn run_session(spec: Spec, reports: &Reports) -> anyhow::Result<()> {
+    let _span = tracing::error_span!("recording", session = %spec.session).entered();
     let drivers = match spec.driven {
         None => 0,
         Some(Upstream::Shared) => 1,
@@ -111,6 +112,7 @@ fn run_session(spec: Spec, reports: &Reports) -> anyhow::Result<()> {
         })),
     }
     prepare(&spec).inspect_err(|error| reports.send(&Report::failed(error)))?;
+    tracing::info!(source = %spec.source, "Recorder is up");
     if let Some(input) = &spec.input {
         let observer = guest::observe(input);
         // A session that is taken up again has begun, and its picture does not depend on this.

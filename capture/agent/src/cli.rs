@@ -11,6 +11,7 @@ use capture::{
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::TypedValueParser, error::ErrorKind};
 use encoder::Encoder;
 use segment::Sha256;
+use telemetry::log::LogFormat;
 
 use crate::{
     access::{self, Access, Trust},
@@ -25,6 +26,15 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "playhead-agent", version, max_term_width = 100)]
 pub(crate) struct Cli {
+    /// How the log is written to standard error; PLAYHEAD_LOG=info says more
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        env = "PLAYHEAD_LOG_FORMAT"
+    )]
+    pub(crate) log_format: LogFormat,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -30,13 +30,7 @@ use crate::exit::{Failure, Kind};
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("PLAYHEAD_LOG")
-                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn")),
-        )
-        .init();
+    cli.log_format.start("warn");
     let done = match cli.command {
         cli::Command::Child => child::run().map_err(|error| Kind::Internal.because(error)),
         cli::Command::Record(options) => in_runtime(record::record(*options)),

@@ -3,9 +3,13 @@
 use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use index::owner;
 use store::Store;
+use telemetry::{
+    listen::{Limits, listen},
+    log::LogFormat,
+};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -15,7 +19,7 @@ use super::{Failure, Outcome, open_later, say};
 use crate::{
     clock,
     home::Places,
-    http::{LocalNames, listen, router},
+    http::{LocalNames, router},
     watch,
 };
 
@@ -43,14 +47,11 @@ pub(super) struct Serve {
     log_format: LogFormat,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum LogFormat {
-    /// For people
-    #[default]
-    Text,
-    /// One JSON object a line
-    Json,
-}
+/// Far more connections than viewers on one machine hold open.
+const LIMITS: Limits = Limits {
+    connections: 512,
+    lifetime: None,
+};
 
 impl Serve {
     pub(super) async fn run(self, places: &Places) -> Outcome {
@@ -61,7 +62,7 @@ impl Serve {
                 self.listen
             )));
         }
-        log(self.log_format);
+        self.log_format.start("info");
         let archive = Arc::new(open_later(places)?);
         // A catalogue that is busy or broken is told to whoever asks, and may be mended meanwhile.
         let claimed = owner::claim(&archive.store, &*archive.catalog, clock::fresh()).await;
@@ -93,21 +94,9 @@ impl Serve {
         );
         say(format_args!("http://{address}/sessions"));
         let watching = tokio::spawn(watch::look_after(archive.clone(), self.interrupted_after));
-        listen::listen(listener, router(archive, LocalNames::loopback()), stop).await;
+        let router = router(archive, LocalNames::loopback());
+        listen(listener, router, LIMITS, stop).await;
         watching.abort();
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Writes the log to standard error: `PLAYHEAD_LOG=debug` says more.
-fn log(format: LogFormat) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("PLAYHEAD_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().flatten_event(true).init(),
     }
 }

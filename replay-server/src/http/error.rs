@@ -7,12 +7,9 @@ use axum::{
 };
 use index::catalog::Fault;
 use serde_json::{Map, Value, json};
+use telemetry::fault::{self, chain};
 
-use crate::{
-    fault::{self, chain},
-    metrics::metrics,
-    recorded::RecordedError,
-};
+use crate::{metrics::metrics, recorded::RecordedError};
 
 /// A refusal: `{"error":{"code":"…","message":"…"}}` and whatever the code promises beside.
 #[derive(Debug)]

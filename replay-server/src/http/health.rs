@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::State,
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
+use telemetry::health;
 
 use crate::{archive::Archive, readiness::Readiness};
 
 /// The process is up. Says nothing of what it depends on.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200)))]
 pub(super) async fn healthz() -> &'static str {
-    "ok\n"
+    health::ALIVE
 }
 
 /// The store answers, the catalogue can be read and written, and they belong together: as of the
@@ -25,9 +21,5 @@ pub(super) async fn healthz() -> &'static str {
 )]
 pub(super) async fn readyz(State(archive): State<Arc<Archive>>) -> Response {
     let readiness = archive.probe.ask(&archive).await;
-    let status = match readiness.ready {
-        true => StatusCode::OK,
-        false => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    (status, Json(readiness)).into_response()
+    health::answer(readiness.ready, &readiness)
 }

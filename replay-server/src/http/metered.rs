@@ -3,16 +3,13 @@
 use axum::{
     body::Body,
     extract::{MatchedPath, Request},
-    http::{HeaderValue, Method, header},
+    http::Method,
     middleware::Next,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use http_body_util::BodyExt as _;
 
-use crate::{
-    clock,
-    metrics::{CONTENT_TYPE, metrics},
-};
+use crate::{clock, metrics::metrics};
 
 /// What the viewer's own addresses, and unknown ones, are counted under.
 const NO_ROUTE: &str = "viewer";
@@ -23,8 +20,7 @@ const NO_ROUTE: &str = "viewer";
     responses((status = 200, body = String, content_type = "application/openmetrics-text")),
 )]
 pub(super) async fn metrics_text() -> Response {
-    let kind = HeaderValue::from_static(CONTENT_TYPE);
-    ([(header::CONTENT_TYPE, kind)], metrics().text()).into_response()
+    metrics().answer()
 }
 
 /// Counts the request, its answer and the bytes of that as they go out.

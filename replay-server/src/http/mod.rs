@@ -10,7 +10,6 @@ mod headers;
 mod health;
 mod hls;
 mod intake;
-pub mod listen;
 mod media;
 mod metered;
 mod openapi;

@@ -4,6 +4,7 @@ use std::{os::fd::OwnedFd, process::Stdio};
 
 use anyhow::Context as _;
 use command_fds::{CommandFdExt as _, FdMapping};
+use telemetry::log::LogFormat;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, ChildStdout},
@@ -59,9 +60,10 @@ impl ChildProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true);
-        // The child gets nothing it could use against the store or the catalogue. Its log level
-        // and the places where libraries look for themselves and for roots are all it needs.
+        // The child gets nothing it could use against the store or the catalogue. How it logs and
+        // the places where libraries look for themselves and for roots are all it needs.
         command.env_clear();
+        command.env("PLAYHEAD_LOG_FORMAT", LogFormat::started().as_str());
         let kept = [
             "PATH",
             "HOME",

@@ -13,6 +13,7 @@ use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
+use tracing::Instrument as _;
 
 use super::{
     announce::Announcer,
@@ -92,8 +93,8 @@ impl Courier {
         );
         self.task = Some(Task {
             orders,
-            handle: tokio::spawn(carrier.carry()),
-            lease: tokio::spawn(renew_lease(places, folder)),
+            handle: tokio::spawn(carrier.carry().in_current_span()),
+            lease: tokio::spawn(renew_lease(places, folder).in_current_span()),
         });
     }
 

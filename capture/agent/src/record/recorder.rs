@@ -14,6 +14,7 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{Instant, sleep, sleep_until},
 };
+use tracing::Instrument as _;
 
 use super::{
     announce::Announcer,
@@ -149,7 +150,13 @@ impl MarksUnderWay {
 
 impl Recorder {
     /// Records until the session is closed.
-    pub(crate) async fn run(mut self) -> Result<(), Failure> {
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        // Whatever level is asked for, each line of the log names the session.
+        let span = tracing::error_span!("recording", session = %self.spec.session);
+        self.record().instrument(span).await
+    }
+
+    async fn record(mut self) -> Result<(), Failure> {
         let internal = |error: anyhow::Error| Kind::Internal.because(error);
         let mut barren_runs = 0;
         loop {

@@ -18,7 +18,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{ApiError, params, timeline::GapSpan};
-use crate::{archive::Archive, fault};
+use telemetry::fault;
+
+use crate::archive::Archive;
 use facts::Facts;
 
 pub(super) use facts::Session;

@@ -32,7 +32,7 @@ pub const fn of_catalogue(error: &CatalogError) -> (&'static str, &'static str) 
         ),
         _ => (
             "catalogue_failed",
-            "The catalogue cannot be used just now; the server's log says why.",
+            "The catalogue cannot be used just now; the log says why.",
         ),
     }
 }
@@ -48,7 +48,7 @@ pub const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
         ),
         _ => (
             "store_failed",
-            "The store cannot be used just now; the server's log says why.",
+            "The store cannot be used just now; the log says why.",
         ),
     }
 }
