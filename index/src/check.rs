@@ -1,9 +1,14 @@
-//! Does the catalogue say what the store holds? The lines of two catalogues' tables, compared: one
-//! in use, and one just made from the store.
+//! Does the catalogue say what the store holds? The lines of two catalogues, compared as they come:
+//! of one in use, and of one just made from the store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use serde::Serialize;
+
+use crate::catalog::{
+    Catalog, CatalogError,
+    line::{self, Line, Lines},
+};
 
 /// Differences named one by one for each table and kind; more are only counted.
 pub const MAX_NAMED: usize = 20;
@@ -33,72 +38,107 @@ pub struct Difference {
     pub rows: Vec<String>,
 }
 
-/// A table's lines by its name, as [`dump`](crate::Catalog::dump) gives them.
-pub type Tables = BTreeMap<String, Vec<String>>;
-
-/// How `kept` differs from `made`.
-#[must_use]
-pub fn compare(made: &Tables, kept: &Tables) -> Vec<Difference> {
-    let mut differences = Vec::new();
-    for (table, made) in made {
-        let kept = kept.get(table).map_or(&[][..], Vec::as_slice);
-        let only = |of: &[String], not: &[String]| -> BTreeSet<String> {
-            let lines = of.iter().filter(|line| not.binary_search(line).is_err());
-            lines.map(|line| key(table, line)).collect()
-        };
-        let (missing, extra) = (only(made, kept), only(kept, made));
-        for (kind, rows) in [
-            (
-                Kind::Missing,
-                missing.difference(&extra).collect::<Vec<_>>(),
-            ),
-            (Kind::Extra, extra.difference(&missing).collect()),
-            (Kind::Differs, missing.intersection(&extra).collect()),
-        ] {
-            if !rows.is_empty() {
-                differences.push(Difference {
-                    table: table.clone(),
-                    kind,
-                    count: rows.len(),
-                    rows: rows.into_iter().take(MAX_NAMED).cloned().collect(),
-                });
-            }
-        }
-    }
-    differences
+/// How the catalogue `kept` differs from `made`. Of either some lines at a time are held.
+///
+/// # Errors
+/// When either cannot be asked.
+pub async fn compare(
+    made: &dyn Catalog,
+    kept: &dyn Catalog,
+) -> Result<Vec<Difference>, CatalogError> {
+    let (tell_made, lines_made) = line::channel();
+    let (tell_kept, lines_kept) = line::channel();
+    let (told_made, told_kept, differences) = tokio::join!(
+        made.lines(tell_made),
+        kept.lines(tell_kept),
+        merge(lines_made, lines_kept),
+    );
+    told_made.and(told_kept)?;
+    Ok(differences)
 }
 
-/// The fields of `line` that name its row in `table`: the first few.
-fn key(table: &str, line: &str) -> String {
-    let fields = match table {
-        "store" | "session" | "log" | "event" => 1,
-        "fragment" | "repeat" | "gap" | "mask" => 3,
-        _ => 2,
-    };
-    let end = line.match_indices(' ').nth(fields - 1);
-    line[..end.map_or(line.len(), |(at, _)| at)].to_owned()
+async fn merge(mut made: Lines, mut kept: Lines) -> Vec<Difference> {
+    let mut found = Found::default();
+    let (mut stored, mut known) = (made.next().await, kept.next().await);
+    loop {
+        let order = match (&stored, &known) {
+            (None, None) => return found.0.into_values().collect(),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(stored), Some(known)) => stored.key.cmp(&known.key),
+        };
+        match order {
+            Ordering::Less => found.add(Kind::Missing, stored.as_ref()),
+            Ordering::Greater => found.add(Kind::Extra, known.as_ref()),
+            Ordering::Equal if stored != known => found.add(Kind::Differs, stored.as_ref()),
+            Ordering::Equal => {}
+        }
+        if order.is_le() {
+            stored = made.next().await;
+        }
+        if order.is_ge() {
+            known = kept.next().await;
+        }
+    }
+}
+
+/// Differences by the number of their table and by kind.
+#[derive(Default)]
+struct Found(BTreeMap<(u32, Kind), Difference>);
+
+impl Found {
+    fn add(&mut self, kind: Kind, line: Option<&Line>) {
+        let Some(line) = line else { return };
+        let difference = self.0.entry((line.key.0, kind));
+        let difference = difference.or_insert_with(|| Difference {
+            table: line.table.to_owned(),
+            kind,
+            count: 0,
+            rows: Vec::new(),
+        });
+        difference.count += 1;
+        if difference.rows.len() < MAX_NAMED {
+            difference.rows.push(line.name().to_owned());
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn rows_are_missing_extra_or_differ() {
-        let lines = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect();
-        let object = |lines| Tables::from([("object".to_owned(), lines)]);
-        let made = object(lines(&["id=a seq=0 sha256=1", "id=a seq=1 sha256=2"]));
-        let kept = object(lines(&["id=a seq=1 sha256=3", "id=b seq=0 sha256=4"]));
-        let found = compare(&made, &kept);
+    /// Lines of a table of objects: session, number and digest.
+    fn lines(rows: &'static [(u8, u8, &str)]) -> Lines {
+        let (mut tell, lines) = line::channel();
+        std::thread::spawn(move || {
+            for (id, seq, sha256) in rows {
+                let name = format!("id={id} seq={seq}");
+                tell.send(Line {
+                    table: "object",
+                    key: (0, vec![*id, *seq]),
+                    name_bytes: name.len(),
+                    text: format!("{name} sha256={sha256}"),
+                });
+            }
+            tell.finish();
+        });
+        lines
+    }
+
+    #[tokio::test]
+    async fn rows_are_missing_extra_or_differ() {
+        const MADE: &[(u8, u8, &str)] = &[(1, 0, "1"), (1, 1, "2"), (1, 9, "5")];
+        const KEPT: &[(u8, u8, &str)] = &[(1, 1, "3"), (1, 9, "5"), (2, 0, "4")];
+        let found = merge(lines(MADE), lines(KEPT)).await;
         let found: Vec<_> = found.iter().map(|d| (d.kind, d.rows[0].as_str())).collect();
         assert_eq!(
             found,
             [
-                (Kind::Missing, "id=a seq=0"),
-                (Kind::Extra, "id=b seq=0"),
-                (Kind::Differs, "id=a seq=1"),
+                (Kind::Missing, "id=1 seq=0"),
+                (Kind::Extra, "id=2 seq=0"),
+                (Kind::Differs, "id=1 seq=1"),
             ]
         );
-        assert_eq!(compare(&made, &made), []);
+        assert_eq!(merge(lines(MADE), lines(MADE)).await, []);
     }
 }

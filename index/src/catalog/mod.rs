@@ -11,6 +11,7 @@ use capture::{
 };
 use segment::end::EndBody;
 
+pub mod line;
 mod object;
 mod query;
 mod rows;
@@ -244,12 +245,31 @@ pub trait Catalog: Send + Sync {
     /// When the other cannot be written; it is then as it was.
     async fn finish_rebuild(&self) -> Result<(), CatalogError>;
 
-    /// Every table in a form that two catalogues over one store share: lines sorted by their
-    /// natural keys, without leases. For comparing them.
+    /// Gives every row in a form that two catalogues over one store share: lines in the order of
+    /// their natural keys, without leases. For comparing them.
     ///
     /// # Errors
     /// When the catalogue cannot be asked.
-    async fn dump(&self) -> Result<BTreeMap<String, Vec<String>>, CatalogError>;
+    async fn lines(&self, tell: line::Sender) -> Result<(), CatalogError>;
+
+    /// All [`lines`](Self::lines) of each table, in memory.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be asked.
+    async fn dump(&self) -> Result<BTreeMap<String, Vec<String>>, CatalogError> {
+        let (tell, mut lines) = line::channel();
+        let gather = async {
+            let mut dump: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            while let Some(line) = lines.next().await {
+                dump.entry(line.table.to_owned())
+                    .or_default()
+                    .push(line.text);
+            }
+            dump
+        };
+        let (told, dump) = tokio::join!(self.lines(tell), gather);
+        told.map(|()| dump)
+    }
 }
 
 /// Where a row goes.

@@ -116,7 +116,7 @@ impl Check {
         let fresh = index::open_catalog(&url)?;
         let owners = archive.catalog.store_ids().await?;
         let report = rebuild(&*archive.store, &*fresh, &owners, |_| {}).await?;
-        let differences = compare(&fresh.dump().await?, &archive.catalog.dump().await?);
+        let differences = compare(&*fresh, &*archive.catalog).await?;
         let agrees = differences.is_empty() && report.unreadable.is_empty();
         if self.json {
             let unreadable = report.unreadable.iter();

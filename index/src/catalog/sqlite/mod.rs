@@ -30,7 +30,7 @@ use self::connection::{File, Readers, Writer};
 use super::{
     Catalog, CatalogError, CommittedObject, EventPage, EventQuery, LinkedRow, LogObject,
     MAX_WRITE_ROWS, ObjectRow, Place, Put, SessionPage, SessionQuery, SessionSummary, Silent,
-    Stored, TraceLink,
+    Stored, TraceLink, line,
 };
 use crate::{Timeline, row::EventRow};
 
@@ -300,8 +300,8 @@ impl Catalog for SqliteCatalog {
         self.file.remove()
     }
 
-    async fn dump(&self) -> Result<BTreeMap<String, Vec<String>>, CatalogError> {
-        self.readers.run(dump::dump).await
+    async fn lines(&self, tell: line::Sender) -> Result<(), CatalogError> {
+        self.readers.run(move |db| dump::lines(db, tell)).await
     }
 }
 

@@ -16,7 +16,7 @@ use index::{
     Catalog, CatalogError, EventRow, Timeline,
     catalog::{
         CommittedObject, EventPage, EventQuery, LinkedRow, LogObject, ObjectRow, Place, Put,
-        SessionPage, SessionQuery, SessionSummary, Silent, Stored, TraceLink,
+        SessionPage, SessionQuery, SessionSummary, Silent, Stored, TraceLink, line::Sender,
     },
 };
 use segment::end::EndBody;
@@ -176,7 +176,7 @@ impl Catalog for TestCatalog {
         Err(CatalogError::Cancelled)
     }
 
-    async fn dump(&self) -> Result<BTreeMap<String, Vec<String>>, CatalogError> {
+    async fn lines(&self, _: Sender) -> Result<(), CatalogError> {
         Err(CatalogError::Cancelled)
     }
 }
