@@ -17,6 +17,7 @@ pub mod hostile_server;
 pub mod http;
 pub mod mac;
 pub mod marks;
+pub mod numbers;
 pub mod paint_log;
 pub mod picture;
 pub mod playhead;

@@ -1,6 +1,11 @@
 //! The command line of `playhead-agent`. Every option can also be set by its `PLAYHEAD_*` variable.
 
-use std::{ffi::OsStr, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsStr,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use anyhow::{Context as _, bail};
 use capture::{
@@ -254,9 +259,30 @@ pub(crate) struct Record {
     /// File to create once the first frame is durable
     #[arg(long, env = "PLAYHEAD_READY_FILE", value_name = "FILE")]
     pub(crate) ready_file: Option<PathBuf>,
+    /// Tell how it goes at /metrics, for Prometheus, and at /readyz: a port of this machine, or an
+    /// address
+    #[arg(long, env = "PLAYHEAD_METRICS", value_name = "ADDR")]
+    pub(crate) metrics: Option<Listen>,
     /// Print one JSON object a line instead of text for people
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Where to listen: on the loopback unless told otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listen(pub(crate) SocketAddr);
+
+impl std::str::FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<u16>() {
+            Ok(port) => Ok(Self((Ipv4Addr::LOCALHOST, port).into())),
+            Err(_) => text.parse().map(Self).map_err(|_| {
+                "it is a port, such as 9101, or an address, such as 127.0.0.1:9101".to_owned()
+            }),
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -523,6 +549,14 @@ mod tests {
     }
 
     #[test]
+    fn a_port_alone_is_on_the_loopback() {
+        let metrics = |text: &str| record(&["--metrics", text]).unwrap().metrics;
+        for (text, address) in [("9101", "127.0.0.1:9101"), ("[::]:1", "[::]:1")] {
+            assert_eq!(metrics(text), Some(Listen(address.parse().unwrap())));
+        }
+    }
+
+    #[test]
     fn bad_values_name_their_option() {
         for (args, named) in [
             (["--fps-max", "0"], "--fps-max"),
@@ -532,6 +566,7 @@ mod tests {
             (["--duration", "90"], "--duration"),
             (["--session", "x"], "--session"),
             (["--marks", "desk"], "127.0.0.1:8901"),
+            (["--metrics", "desk"], "127.0.0.1:9101"),
             (["--tls-pin", "AB:CD"], "--tls-pin"),
             (["--unrecorded", "never"], "fail-open, fail-closed"),
             (["--on-unrecorded", "https://me@host/"], "--on-unrecorded"),

@@ -30,7 +30,10 @@ use segment::{
 use store::Store;
 use tokio::{sync::watch, time::timeout};
 
-pub(crate) use self::{fault::Fault, piece::reached};
+pub(crate) use self::{
+    fault::{Attempt, Fault},
+    piece::reached,
+};
 use self::{
     piece::{Found, Piece, Slot},
     retry::FaultKind,
@@ -39,6 +42,7 @@ use self::{
 use crate::{
     cli,
     exit::{Failure, Kind},
+    metrics::metrics,
     spool::{Folder, SetAside},
 };
 
@@ -160,9 +164,8 @@ impl Delivery {
         let Some(head) = folder.head().map_err(Fault::spool)? else {
             return Ok(None);
         };
-        Self::open_session(places, folder, head, position)
-            .await
-            .map(Some)
+        let opened = Self::open_session(places, folder, head, position).await;
+        Attempt::Session.tried(opened).map(Some)
     }
 
     async fn open_session(
@@ -201,6 +204,16 @@ impl Delivery {
     /// Delivers the next object of which the folder has the file, complete; `None` when there is
     /// none.
     pub(crate) async fn next(&mut self, ready: Ready) -> Result<Option<Step>, Fault> {
+        let done = self.step(ready).await;
+        match &done {
+            Ok(Some(Step::Stored(object))) => metrics().stored(object.bytes),
+            Ok(_) => {} // there was none
+            Err(fault) => metrics().failed(Attempt::Object, fault.kind),
+        }
+        done
+    }
+
+    async fn step(&mut self, ready: Ready) -> Result<Option<Step>, Fault> {
         let pending = self.folder.pending().map_err(Fault::spool)?;
         let Some(&first) = pending.first().filter(|&&seq| ready.includes(seq)) else {
             return Ok(None);
@@ -325,9 +338,15 @@ impl Delivery {
             end: self.wall_at_end(),
             objects: self.entries.clone(),
         };
-        let stored = commit::store_end(&*self.places.store, &self.keys, &body).await?;
+        let stored = self.store_end(&body).await;
+        let stored = Attempt::End.tried(stored)?;
         self.ended = Some((body, stored));
         Ok(())
+    }
+
+    async fn store_end(&self, body: &EndBody) -> Result<Stored, Fault> {
+        let store = &*self.places.store;
+        Ok(commit::store_end(store, &self.keys, body).await?)
     }
 
     /// Whether the end record is in the store.

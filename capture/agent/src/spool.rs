@@ -28,12 +28,14 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::clock::BootTime;
 
 mod aside;
+mod backlog;
 mod journal;
 mod owed;
 mod room;
 
 pub(crate) use self::{
     aside::SetAside,
+    backlog::Backlog,
     journal::Journal,
     owed::OwedRow,
     room::{Disk, Reserve, Room, is_out_of_room},

@@ -228,6 +228,14 @@ pub(crate) struct Status {
     pub(crate) bytes: u64,
     /// Gaps so far.
     pub(crate) gaps: u32,
+    /// Frames taken by this child.
+    pub(crate) frames: u64,
+    /// Pictures that this child has merged into later ones, since they came too fast.
+    pub(crate) merged: u64,
+    /// Where the picture was last proven.
+    pub(crate) proven: MediaTime,
+    /// Who is connected through the recorder: those that drive the machine and those that watch.
+    pub(crate) drivers: u32,
 }
 
 /// Why a first connection failed.

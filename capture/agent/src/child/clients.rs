@@ -73,6 +73,11 @@ impl Waiting {
 }
 
 impl Clients {
+    /// How many there are.
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(1 + self.watchers.len()).unwrap_or(u32::MAX)
+    }
+
     /// What a client did or has said next. Cancel-safe.
     pub(super) async fn next(&mut self) -> Told {
         poll_fn(|cx| self.poll(cx)).await;

@@ -61,7 +61,7 @@ pub(super) async fn drive(
             recording.gap(GapReason::Stalled, "source does not answer")?;
         }
         if status_due <= now {
-            recording.report_status(now);
+            recording.report_status(now, inbox.drivers());
             status_due = now.plus_ms(STATUS_EVERY_MS);
         }
         if let Err(lost) = connection.send().await {
@@ -169,6 +169,9 @@ impl View {
                 }
                 SourceEvent::Update { damage } => {
                     if wanted && !damage.is_empty() {
+                        if self.changed.is_some() {
+                            recording.merged();
+                        }
                         let (all, last) = self.changed.get_or_insert((Damage::EMPTY, received));
                         all.merge(&damage);
                         *last = received;

@@ -170,6 +170,12 @@ impl Inbox {
         self.clients.as_mut()
     }
 
+    /// How many are connected through the recorder.
+    pub(super) fn drivers(&self) -> u32 {
+        let served = self.clients.as_ref().map_or(0, Clients::count);
+        u32::from(self.relay.is_some()) + served
+    }
+
     /// The next that happens. Cancel-safe.
     pub(super) async fn next(&mut self) -> Told {
         loop {

@@ -353,13 +353,21 @@ impl<'a> Recording<'a> {
         due.into_iter().flatten().min()
     }
 
-    /// Tells the parent how it goes.
-    pub(super) fn report_status(&mut self, now: BootTime) {
+    /// A picture came too soon after the one before it, and will be part of the next.
+    pub(super) const fn merged(&mut self) {
+        self.counts.status.merged += 1;
+    }
+
+    /// Tells the parent how it goes, and how many are connected through us.
+    pub(super) fn report_status(&mut self, now: BootTime, drivers: u32) {
         let Some(film) = &self.film else { return };
         let frames = self.counts.frames - self.counts.frames_at_last_status;
         self.counts.frames_at_last_status = self.counts.frames;
         self.counts.status.t = film.clock.at(now);
         self.counts.status.fps = u32::try_from(frames).unwrap_or(u32::MAX);
+        self.counts.status.frames = self.counts.frames;
+        self.counts.status.proven = film.proven;
+        self.counts.status.drivers = drivers;
         self.reports.send(&Report::Status(self.counts.status));
     }
 

@@ -6,6 +6,7 @@ use index::{commit::CommitError, scan::ScanError};
 use store::StoreError;
 
 use super::retry::FaultKind;
+use crate::metrics::metrics;
 
 /// A step that failed. Every step can be tried again.
 #[derive(Debug)]
@@ -88,5 +89,39 @@ impl From<Fault> for anyhow::Error {
             FaultKind::Catalog => "telling the catalogue",
             _ => "delivering to the store",
         })
+    }
+}
+
+/// What a step of a delivery is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// The session's head, and to learn where its objects end in the store.
+    Session,
+    /// An object and its sheet.
+    Object,
+    /// The end record.
+    End,
+    /// A row of the catalogue.
+    Rows,
+}
+
+impl Attempt {
+    /// As it is counted.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Object => "object",
+            Self::End => "end",
+            Self::Rows => "rows",
+        }
+    }
+
+    /// Counts that it succeeded or failed.
+    pub(super) fn tried<T>(self, done: Result<T, Fault>) -> Result<T, Fault> {
+        match &done {
+            Ok(_) => metrics().sent(self),
+            Err(fault) => metrics().failed(self, fault.kind),
+        }
+        done
     }
 }

@@ -33,6 +33,20 @@ pub(crate) enum FaultKind {
     Catalog,
 }
 
+impl FaultKind {
+    /// As it is counted.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Spool => "spool",
+            Self::Store => "store",
+            Self::Silent => "silent",
+            Self::ReadBack => "read-back",
+            Self::Taken => "taken",
+            Self::Catalog => "catalogue",
+        }
+    }
+}
+
 /// The state of one thing that is tried until it succeeds.
 #[derive(Debug, Default)]
 pub(crate) struct Retry {

@@ -14,7 +14,10 @@ use index::{
 use segment::end::EndBody;
 use tokio::time::timeout;
 
-use super::{Places, fault::Fault};
+use super::{
+    Places,
+    fault::{Attempt, Fault},
+};
 use crate::spool::{Folder, OwedRow};
 
 /// The catalogue answers within its own ten seconds, or is away.
@@ -147,11 +150,11 @@ impl Rows {
 }
 
 async fn patiently(put: impl Future<Output = Result<(), CatalogError>>) -> Result<(), Fault> {
-    match timeout(PATIENCE, put).await {
+    Attempt::Rows.tried(match timeout(PATIENCE, put).await {
         Ok(put) => put.map_err(Fault::catalog),
         Err(_) => Err(Fault::catalog(anyhow!(
             "the catalogue did not answer within {} s",
             PATIENCE.as_secs()
         ))),
-    }
+    })
 }

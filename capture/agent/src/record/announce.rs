@@ -7,7 +7,7 @@ use capture::{GapReason, MediaTime, SessionId};
 use segment::end::EndReason;
 use serde_json::{Value, json};
 
-use crate::wire::Status;
+use crate::{metrics::metrics, wire::Status};
 
 /// Where and how announcements are printed.
 pub(super) struct Announcer {
@@ -72,6 +72,7 @@ impl Announcer {
     /// The picture is gone.
     pub(super) fn gap_opened(&mut self, from: MediaTime, reason: GapReason, detail: &str) {
         self.gaps += 1;
+        metrics().gap(reason);
         if self.json {
             self.object(
                 "gap",
@@ -93,6 +94,7 @@ impl Announcer {
 
     /// The health of the recorder or of its source changed.
     pub(super) fn health(&mut self, state: &str, detail: &str) {
+        metrics().health(state);
         if self.json {
             self.object("health", json!({ "state": state, "detail": detail }));
         } else {

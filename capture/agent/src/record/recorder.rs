@@ -25,8 +25,9 @@ use super::{
     unrecorded::{Alarm, News},
 };
 use crate::{
-    clock,
+    clock::{self, BootTime},
     exit::{Failure, Kind},
+    metrics::{Meter, metrics},
     spool::{Claim, Disk, Folder, Room, is_out_of_room},
     wire::{Command, Report, Spec, Task},
 };
@@ -94,6 +95,8 @@ pub(crate) struct Recorder {
     pub(super) drivers: Option<Drivers>,
     /// Tells whoever is to know that the machine is used unrecorded.
     pub(super) alarm: Alarm,
+    /// Reads how it goes, for whoever asks for numbers.
+    pub(super) meter: Meter,
     /// What has happened so far.
     pub(super) progress: Progress,
 }
@@ -210,6 +213,7 @@ impl Recorder {
                         resume.enforced = self.alarm.is_acknowledged();
                     }
                     self.spec.resume = Some(resume);
+                    metrics().restarted();
                     sleep(FIRST_RESTART_WAIT * 2_u32.pow(barren_runs) - FIRST_RESTART_WAIT).await;
                 }
             }
@@ -244,11 +248,13 @@ impl Recorder {
                         self.courier.announce(|to| to.gap_closed(t));
                     }
                     Some(Report::Health { state, detail }) => {
+                        self.meter.health(&state);
                         self.courier.announce(|to| to.health(&state, &detail));
                     }
                     Some(Report::Unrecorded { since }) => self.unrecorded(since),
                     Some(Report::RoomAgain) => self.alarm.clear(),
                     Some(Report::Status(status)) => {
+                        self.meter.status(status, BootTime::now());
                         self.courier.status(status);
                         if child.rss_bytes() > Some(MAX_CHILD_RSS_BYTES) {
                             "it used too much memory and was stopped".clone_into(&mut detail);

@@ -1,10 +1,11 @@
 //! What the sessions of one command have in common, and how each of them begins.
 
-use std::path::Path;
+use std::{io::Write as _, path::Path};
 
 use anyhow::{Context as _, anyhow};
 use capture::SessionId;
 use policy::Policy;
+use serde_json::json;
 
 use super::{
     announce::Announcer,
@@ -20,6 +21,7 @@ use crate::{
     cli, clock,
     delivery::{Places, Position},
     exit::{Failure, Kind},
+    metrics::{Meter, endpoint},
     spool::{Claim, Disk, Folder, Room},
     wire::{Resume, Spec, Upstream},
 };
@@ -47,6 +49,7 @@ impl Setup {
         let places = Places::open(&options.places).await?;
         let marks = marks::Hub::new(&policy.unwrap_or_default());
         listen_for_marks(&options, &marks).map_err(|error| Kind::Usage.because(error))?;
+        tell_numbers(&options, &places).map_err(|error| Kind::Usage.because(error))?;
         Ok(Self {
             options,
             places,
@@ -162,6 +165,7 @@ impl Setup {
             marks,
             drivers,
             alarm: Alarm::new(options.on_unrecorded.clone()),
+            meter: Meter::new(options.source.to_string()),
             progress: Progress::default(),
         })
     }
@@ -182,6 +186,25 @@ fn listen_for_marks(options: &cli::Record, hub: &marks::Hub) -> anyhow::Result<(
         let address = marks::Address::Unix(socket.clone());
         marks::listen(&address, None, hub).context("--driver")?;
     }
+    Ok(())
+}
+
+/// Answers whoever asks for numbers, and says where.
+fn tell_numbers(options: &cli::Record, places: &Places) -> anyhow::Result<()> {
+    let Some(cli::Listen(address)) = options.metrics else {
+        return Ok(());
+    };
+    let spool = options.places.spool.clone();
+    let reserve = options.spool_reserve.unwrap_or_default();
+    let bound = endpoint::listen(address, places.clone(), spool, reserve);
+    let bound = bound.with_context(|| format!("--metrics {address}"))?;
+    let mut out = std::io::stdout().lock();
+    // Whoever read it may be gone, which is no reason to stop.
+    let _ = if options.json {
+        writeln!(out, "{}", json!({ "event": "metrics", "address": bound }))
+    } else {
+        writeln!(out, "Numbers at http://{bound}/metrics")
+    };
     Ok(())
 }
 
