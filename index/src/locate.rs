@@ -8,7 +8,7 @@ use store::{Listed, MAX_LIST, Store, StoreError};
 /// An id is made shortly before or after the session's start, perhaps across midnight.
 const DAYS_MS: [i64; 3] = [0, 86_400_000, -86_400_000];
 
-/// The keys of `session`, if the store has its head.
+/// The keys of `session`, if the store has anything of it: it may have lost the head.
 ///
 /// # Errors
 /// When the store cannot be asked.
@@ -19,7 +19,7 @@ pub async fn find(
     for shift_ms in DAYS_MS {
         let day = WallTime::from_unix_ms(created_ms(session)).plus_ms(shift_ms);
         let keys = SessionKeys::new(session, day);
-        if store.head(&keys.head()).await?.is_some() {
+        if !store.list(&keys.prefix(), None, 1).await?.is_empty() {
             return Ok(Some(keys));
         }
     }

@@ -327,7 +327,8 @@ impl Delivery {
         self.rows.pay().await
     }
 
-    /// Delivers the end record. The session ends where its last object does.
+    /// Delivers the end record, and the head if the store has lost that. The session ends where its
+    /// last object does.
     pub(crate) async fn end(&mut self, reason: EndReason, recovered: bool) -> Result<(), Fault> {
         let body = EndBody {
             format: segment::manifest::FORMAT,
@@ -346,6 +347,10 @@ impl Delivery {
 
     async fn store_end(&self, body: &EndBody) -> Result<Stored, Fault> {
         let store = &*self.places.store;
+        if store.head(&self.keys.head()).await?.is_none() {
+            tracing::warn!("The store has lost the session's head and gets it again");
+            commit::store_head(store, &self.head).await?;
+        }
         Ok(commit::store_end(store, &self.keys, body).await?)
     }
 

@@ -6,7 +6,7 @@ use index::{
     catalog::State,
     commit::{self, CommitError, Interrupted, commit_interrupted},
     rebuild::{Progress, rebuild},
-    scan,
+    scan::{self, ScanError, Unreadable},
 };
 use segment::key::SessionKeys;
 
@@ -223,4 +223,29 @@ async fn a_scan_lists_what_the_end_record_will() {
         .unwrap()
         .unwrap();
     assert_eq!(found.entries(), entries);
+}
+
+#[tokio::test]
+async fn a_session_without_its_head_is_told_and_holds_up_no_other() {
+    let home = busy_home().await;
+    let headless = head(4, RunContext::default());
+    let key = SessionKeys::new(headless.id, headless.start).head();
+    std::fs::remove_file(home.folder.path().join("store").join(&key)).unwrap();
+    let other = home.empty_catalog();
+    let report = rebuild(home.store.as_ref(), other.as_ref(), &[], |_| {}).await;
+    let report = report.unwrap();
+    let missing = Unreadable {
+        key: key.clone(),
+        problem: "missing".to_owned(),
+    };
+    assert_eq!(
+        (report.sessions, report.unreadable),
+        (2, vec![missing.clone()])
+    );
+    // Who asks for it by its id hears the same, not that there is no such session.
+    let found = scan::find(home.store.as_ref(), headless.id).await;
+    let Err(ScanError::Head { key, problem }) = found else {
+        panic!("{found:?}");
+    };
+    assert_eq!(Unreadable { key, problem }, missing);
 }

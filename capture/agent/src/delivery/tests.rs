@@ -307,3 +307,22 @@ async fn a_store_that_answers_slowly_is_never_begun_anew() {
     let step = delivery.next(Ready::All).await.unwrap();
     assert!(matches!(step, Some(Step::Stored(_))), "{step:?}");
 }
+
+/// The store has lost it, or somebody has taken it away.
+#[tokio::test]
+async fn a_head_that_goes_missing_is_back_at_the_end() {
+    let bed = Bed::new();
+    let (folder, _claim) = bed.session(1);
+    fs::write(folder.wal(0), wal(1, 0)).unwrap();
+    let mut delivery = open(&bed, &folder).await;
+    delivery
+        .settle(|file| unreachable!("{file}"))
+        .await
+        .unwrap();
+    let head = delivery.keys.head();
+    assert!(bed.store.objects.lock().unwrap().remove(&head).is_some());
+    delivery.end(EndReason::Stopped, false).await.unwrap();
+    let (keys, known) = (delivery.keys.clone(), verify::Known::default());
+    let report = verify(&*bed.store, session(1), &keys, known).await.unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
