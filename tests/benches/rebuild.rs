@@ -81,7 +81,7 @@ fn tables(home: &Home) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
         .build()?;
     let catalog = index::open_catalog(&url)?;
     let mut tables = runtime.block_on(catalog.dump())?;
-    tables.remove("meta");
+    tables.remove("store");
     Ok(tables)
 }
 
