@@ -12,6 +12,7 @@ use pipeline_tests::clock::{utc_ms, wait_for};
 use pipeline_tests::desktop::Desktop;
 use pipeline_tests::driver::Driver;
 use pipeline_tests::marks::Marks;
+use pipeline_tests::numbers::Numbers;
 use pipeline_tests::paint_log::Paint;
 use pipeline_tests::picture::{self, Picture};
 use pipeline_tests::playhead::{Home, Proxy, Recorder, Server, Session};
@@ -189,8 +190,9 @@ fn peer_what_a_full_disk_does_not_take_is_written_when_there_is_room() -> anyhow
         return Ok(());
     };
     let home = home_on(&disk, "spool", "1MiB")?;
-    let options = ["--unrecorded", "fail-closed"];
+    let options = ["--unrecorded", "fail-closed", "--metrics", "0"];
     let scene = Scene::start_in(home, (800, 600), &options)?;
+    let numbers = Numbers::of(&scene.recorder)?;
     let before = scene.work(1_500)?;
 
     let filled = utc_ms();
@@ -198,10 +200,18 @@ fn peer_what_a_full_disk_does_not_take_is_written_when_there_is_room() -> anyhow
     wait_for("the gap", SOON, || {
         Ok(gaps_told(&scene.recorder)?.0.eq(&1).then_some(()))
     })?;
+    wait_for_unrecorded(numbers, 1.0)?;
+    wait_for("readiness to tell it", SOON, || {
+        let (_, parts) = numbers.readiness()?;
+        Ok((parts["spool"]["code"] == "spool_full").then_some(()))
+    })?;
+    let reserve = numbers.get("spool_reserve_bytes")?;
+    ensure!(reserve == 1_048_576.0, "a reserve of {reserve}");
     scene.work(2_000)?;
     disk.free()?;
     let freed = utc_ms();
     wait_for_gaps(&scene.recorder, 1)?;
+    wait_for_unrecorded(numbers, 0.0)?;
     let between = scene.work(1_500)?;
 
     // And once more, with a recorder that dies meanwhile: the next waits for room.
@@ -213,9 +223,11 @@ fn peer_what_a_full_disk_does_not_take_is_written_when_there_is_room() -> anyhow
         signal_id(child, Signal::KILL)?;
     }
     wait_for_health(&scene.recorder, "child-died")?;
+    wait_for_unrecorded(numbers, 1.0)?;
     scene.work(2_000)?;
     disk.free()?;
     wait_for_gaps(&scene.recorder, 2)?;
+    wait_for_unrecorded(numbers, 0.0)?;
     let after = scene.work(1_500)?;
     let (home, paints) = scene.close()?;
     disk.check_empty("spool")?;
@@ -264,6 +276,12 @@ fn wait_for_health(recorder: &Recorder, state: &str) -> anyhow::Result<()> {
     wait_for(state, SOON, || {
         let told = recorder.events("health")?;
         Ok(told.iter().any(|told| told["state"] == state).then_some(()))
+    })
+}
+
+fn wait_for_unrecorded(numbers: Numbers, sessions: f64) -> anyhow::Result<()> {
+    wait_for("the number of what is not recorded", SOON, || {
+        Ok((numbers.get("unrecorded")? == sessions).then_some(()))
     })
 }
 

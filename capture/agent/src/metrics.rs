@@ -68,6 +68,7 @@ pub(crate) struct Metrics {
     attempts: Family<Labels<2>, Counter>,
     stored: Counter,
     sessions: Family<Labels<1>, Gauge>,
+    unrecorded: Gauge,
     drivers: Gauge,
     proof_age: Family<Labels<1>, Float>,
     waiting: Float,
@@ -75,6 +76,7 @@ pub(crate) struct Metrics {
     unsent_age: Float,
     rows_owed: Float,
     free: Float,
+    reserve: Float,
     living: Mutex<Living>,
 }
 
@@ -95,6 +97,7 @@ impl Metrics {
             attempts: Family::default(),
             stored: Counter::default(),
             sessions: Family::default(),
+            unrecorded: Gauge::default(),
             drivers: Gauge::default(),
             proof_age: Family::default(),
             waiting: Float::default(),
@@ -102,6 +105,7 @@ impl Metrics {
             unsent_age: Float::default(),
             rows_owed: Float::default(),
             free: Float::default(),
+            reserve: Float::default(),
             living: Mutex::default(),
         };
         metrics.register_counts();
@@ -154,6 +158,11 @@ impl Metrics {
             self.sessions.clone(),
         );
         registry.register(
+            "unrecorded",
+            "Sessions of which nothing is recorded, for want of room",
+            self.unrecorded.clone(),
+        );
+        registry.register(
             "drivers",
             "Clients connected to this recorder's proxies",
             self.drivers.clone(),
@@ -181,6 +190,12 @@ impl Metrics {
             "Room on the spool's disk",
             Unit::Bytes,
             self.free.clone(),
+        );
+        registry.register_with_unit(
+            "spool_reserve",
+            "Room on that disk below which nothing is recorded",
+            Unit::Bytes,
+            self.reserve.clone(),
         );
         registry.register_with_unit(
             "oldest_unsent_age",
@@ -249,6 +264,7 @@ impl Metrics {
                 .get_or_create(&labels)
                 .set(living.in_state(state));
         }
+        self.unrecorded.set(living.unrecorded());
         self.drivers.set(living.drivers());
         self.proof_age.clear();
         for (source, age_ms) in living.proof_ages(now.0) {
@@ -263,6 +279,7 @@ impl Metrics {
         set(&self.waiting_bytes, |spool| spool.bytes);
         set(&self.rows_owed, |spool| spool.rows_owed);
         set(&self.free, |spool| spool.free_bytes);
+        set(&self.reserve, |spool| spool.reserve_bytes);
         let age_ms = spool.map(|spool| spool.age_ms(now.1));
         self.unsent_age.set(age_ms.map_or(f64::NAN, seconds));
         numbers::answer(&self.registry)
@@ -324,21 +341,26 @@ mod tests {
         other.status(status(9_000, 9_000, 3), BootTime::from_ms(1_100));
         other.health("stalled");
         other.health("disk-low"); // says nothing of the source
+        other.unrecorded(true);
         let spool = Backlog::default();
         let told = text(2_100, Some(&spool)).await;
         for line in [
             "playhead_agent_sessions{state=\"ok\"} 1",
             "playhead_agent_sessions{state=\"stalled\"} 1",
+            "playhead_agent_unrecorded 1",
             "playhead_agent_drivers 4",
             "playhead_agent_source_proof_age_seconds{source=\"vnc://a\"} 2.0",
             "playhead_agent_frames_total{outcome=\"taken\"} 20",
             "playhead_agent_frames_total{outcome=\"merged\"} 4",
             "playhead_agent_spool_used_bytes 0.0",
+            "playhead_agent_spool_reserve_bytes 0.0",
             "# UNIT playhead_agent_oldest_unsent_age_seconds seconds",
             "# EOF",
         ] {
             says(&told, line);
         }
+        other.unrecorded(false);
+        says(&text(2_100, None).await, "playhead_agent_unrecorded 0");
         drop((one, other));
         let told = text(2_100, None).await;
         says(&told, "playhead_agent_sessions{state=\"ok\"} 0");

@@ -18,6 +18,7 @@ struct Reading {
     /// Its source, without secrets.
     source: String,
     state: &'static str,
+    unrecorded: bool,
     /// What its child has told last, and when.
     told: Option<(Status, BootTime)>,
 }
@@ -32,6 +33,7 @@ impl Meter {
         let reading = Arc::new(Mutex::new(Reading {
             source,
             state: "ok",
+            unrecorded: false,
             told: None,
         }));
         let mut living = metrics().living();
@@ -58,6 +60,11 @@ impl Meter {
             lock(&self.0).state = state;
         }
     }
+
+    /// Whether nothing of it is recorded, for want of room.
+    pub(crate) fn unrecorded(&self, unrecorded: bool) {
+        lock(&self.0).unrecorded = unrecorded;
+    }
 }
 
 impl Metrics {
@@ -83,6 +90,12 @@ impl Living {
     pub(super) fn unwell(&self) -> Option<&'static str> {
         let states = self.each(|reading| reading.state);
         states.into_iter().find(|state| *state != "ok")
+    }
+
+    /// How many are not recorded, for want of room.
+    pub(super) fn unrecorded(&self) -> i64 {
+        let unrecorded = self.each(|reading| i64::from(reading.unrecorded));
+        unrecorded.into_iter().sum()
     }
 
     /// Clients of their proxies.

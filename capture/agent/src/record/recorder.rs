@@ -206,6 +206,8 @@ impl Recorder {
                         }
                     } else if barren_runs >= MAX_BARREN_RUNS {
                         return self.close(position.from, EndReason::Crash).await;
+                    } else {
+                        self.room_again(); // which no child may have lived to tell
                     }
                     let mut resume = next_run(&self.folder, &position).map_err(internal)?;
                     if full {
@@ -252,7 +254,7 @@ impl Recorder {
                         self.courier.announce(|to| to.health(&state, &detail));
                     }
                     Some(Report::Unrecorded { since }) => self.unrecorded(since),
-                    Some(Report::RoomAgain) => self.alarm.clear(),
+                    Some(Report::RoomAgain) => self.room_again(),
                     Some(Report::Status(status)) => {
                         self.meter.status(status, BootTime::now());
                         self.courier.status(status);
@@ -292,11 +294,18 @@ impl Recorder {
 
     /// Nothing is recorded since then, for want of room.
     fn unrecorded(&mut self, since: WallTime) {
+        self.meter.unrecorded(true);
         self.alarm.raise(News {
             session: self.spec.session,
             reason: GapReason::DiskFull,
             since,
         });
+    }
+
+    /// What happens is recorded again.
+    fn room_again(&mut self) {
+        self.meter.unrecorded(false);
+        self.alarm.clear();
     }
 
     /// How much room the spool has, when it had `before`.

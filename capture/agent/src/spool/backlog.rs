@@ -22,6 +22,8 @@ pub(crate) struct Backlog {
     pub(crate) rows_owed: u64,
     /// What may still be written.
     pub(crate) free_bytes: u64,
+    /// What is kept free.
+    pub(crate) reserve_bytes: u64,
     /// How much room that is.
     pub(crate) room: Room,
     /// The first moment of the oldest object.
@@ -42,6 +44,7 @@ impl Backlog {
         let there = spool.ancestors().find(|folder| folder.exists());
         let disk = Disk::of(there.unwrap_or(spool))?;
         backlog.free_bytes = disk.free_bytes;
+        backlog.reserve_bytes = reserve.bytes_of(disk.total_bytes);
         backlog.room = Room::Ample.now(disk, reserve);
         Ok(backlog)
     }
@@ -96,7 +99,7 @@ mod tests {
     #[test]
     fn what_waits_is_counted_over_all_sessions() {
         let bed = Bed::new();
-        let look = || Backlog::of(&bed.spool(), Reserve::default()).unwrap();
+        let look = || Backlog::of(&bed.spool(), Reserve::Bytes(2 << 20)).unwrap();
         let (one, _claim) = bed.session(1);
         let (other, _claim) = bed.session(2);
         assert_eq!(look().age_ms(WallTime::from_unix_ms(i64::MAX)), 0);
@@ -111,6 +114,7 @@ mod tests {
         let bytes = wal(1, 3).len() + wal(1, 4).len() + 21 + 7;
         assert_eq!(backlog.bytes, bytes as u64);
         assert!(0 < backlog.free_bytes);
+        assert_eq!(backlog.reserve_bytes, 2 << 20);
         let head = one.head().unwrap().unwrap();
         let begins_ms = i64::try_from(3 * OBJECT_MS).unwrap();
         assert_eq!(backlog.age_ms(head.start.plus_ms(begins_ms + 7)), 7);
