@@ -23,6 +23,7 @@ pub mod picture;
 pub mod playhead;
 pub mod process;
 pub mod pulse;
+pub mod rdp_server;
 pub mod rfb;
 pub mod scene;
 pub mod schedule;

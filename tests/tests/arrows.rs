@@ -23,6 +23,7 @@ const MAY_KNOW: [(&str, &[&str]); 14] = [
         "capture-agent",
         &[
             "capture",
+            "capture-rdp",
             "capture-screen",
             "capture-vnc",
             "encoder",

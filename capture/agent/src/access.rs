@@ -1,5 +1,7 @@
 //! How to be let in: what a source is shown of us, and what it has to show.
 
+use capture::Size;
+use clap::ValueEnum;
 use segment::Sha256;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,39 @@ pub(crate) struct Access {
     pub(crate) encrypt: bool,
     /// Which certificates are believed.
     pub(crate) trust: Trust,
+    /// What else an RDP server is asked for.
+    pub(crate) rdp: RdpAccess,
+}
+
+/// What an RDP server is asked for.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct RdpAccess {
+    /// How to sign in.
+    pub(crate) security: RdpSecurity,
+    /// The desktop's size; the server decides.
+    pub(crate) size: Size,
+}
+
+impl Default for RdpAccess {
+    fn default() -> Self {
+        Self {
+            security: RdpSecurity::default(),
+            size: Size::new(1920, 1080),
+        }
+    }
+}
+
+/// How to sign in over RDP. The connection is encrypted either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RdpSecurity {
+    /// Network Level Authentication, or nothing
+    #[default]
+    Nla,
+    /// Network Level Authentication where the server has it, else TLS alone
+    NlaOrTls,
+    /// TLS alone: whoever holds the certificate is sent the password
+    Tls,
 }
 
 /// Which certificates are believed.
@@ -83,6 +118,15 @@ pub(crate) fn parse_pin(text: &str) -> Result<Sha256, String> {
     })
 }
 
+/// Reads a desktop's size, such as `1920x1080`.
+pub(crate) fn parse_size(text: &str) -> Result<Size, String> {
+    let sides = text.split_once('x').and_then(|(w, h)| {
+        let side = |text: &str| text.parse().ok().filter(|side| (200..=8192).contains(side));
+        Some(Size::new(side(w)?, side(h)?))
+    });
+    sides.ok_or_else(|| "a size is WIDTHxHEIGHT, each from 200 to 8192".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +159,22 @@ mod tests {
             assert_eq!(parse_pin(&text), Ok(digest));
         }
         assert!(parse_pin("AB:CD").unwrap_err().contains("openssl x509"));
+    }
+
+    #[test]
+    fn a_size_is_two_sides() {
+        assert_eq!(parse_size("1366x768"), Ok(Size::new(1366, 768)));
+        for text in [
+            "",
+            "1366",
+            "1366x",
+            "0x768",
+            "1366x9000",
+            "-1x5",
+            "1366x768x3",
+        ] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
     }
 
     #[test]

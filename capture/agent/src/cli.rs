@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use capture::{
-    SessionId,
+    SessionId, Size,
     session::{ActorKind, Document, Os, RunContext},
     trace::Traceparent,
 };
@@ -19,7 +19,7 @@ use segment::Sha256;
 use telemetry::log::LogFormat;
 
 use crate::{
-    access::{self, Access, Trust},
+    access::{self, Access, RdpAccess, RdpSecurity, Trust},
     duration, home,
     input::InputSource,
     record::{marks, unrecorded},
@@ -54,7 +54,7 @@ pub(crate) enum Command {
     /// Send what earlier, dead recorders left in the spool
     Flush(Places),
     /// Check encoder, store, catalogue, clock and, if given, a source, and say what to fix
-    Doctor(Doctor),
+    Doctor(Box<Doctor>),
     /// One recorded machine; started by `record`, never by hand
     #[command(hide = true)]
     Child,
@@ -96,12 +96,25 @@ pub(crate) struct Secret {
     /// File of `Name: value` lines for the request that opens ws:// or wss://
     #[arg(long, env = "PLAYHEAD_HEADER_FILE", value_name = "FILE")]
     header_file: Option<PathBuf>,
-    /// Insist on encryption (VeNCrypt) from a source that is not wss://
+    /// Insist on encryption (VeNCrypt) from a VNC server that is not behind wss://
     #[arg(long, env = "PLAYHEAD_TLS", value_parser = clap::builder::FalseyValueParser::new())]
     tls: bool,
     /// Believe only the certificate with this SHA-256 instead of the system's roots; implies --tls
     #[arg(long, env = "PLAYHEAD_TLS_PIN", value_name = "SHA256", value_parser = access::parse_pin)]
     tls_pin: Option<Sha256>,
+    /// How to sign in to rdp://
+    #[arg(
+        long,
+        env = "PLAYHEAD_RDP_SECURITY",
+        value_name = "nla|nla-or-tls|tls",
+        default_value = "nla",
+        hide_possible_values = true
+    )]
+    rdp_security: RdpSecurity,
+    /// Ask an RDP server for a desktop of this size; one that shows a screen has its own
+    #[arg(long, env = "PLAYHEAD_RDP_SIZE", value_name = "WxH", default_value = "1920x1080",
+          value_parser = access::parse_size)]
+    rdp_size: Size,
 }
 
 impl Record {
@@ -146,6 +159,10 @@ impl Secret {
             headers,
             encrypt: self.tls || self.tls_pin.is_some(),
             trust: self.tls_pin.map_or(Trust::Roots, Trust::Pin),
+            rdp: RdpAccess {
+                security: self.rdp_security,
+                size: self.rdp_size,
+            },
         })
     }
 }
@@ -172,7 +189,7 @@ impl TypedValueParser for SourceParser {
 
 #[derive(Debug, Args)]
 pub(crate) struct Record {
-    /// The machine: vnc://host, mac://user@host, unix:/path, ws://host/path or wss://host/path
+    /// The machine: vnc://host, rdp://user@host, mac://user@host, unix:/path, ws://host/path or wss://host/path
     #[arg(value_name = "URL", value_parser = SourceParser, env = "PLAYHEAD_SOURCE",
           hide_env_values = true)]
     pub(crate) source: Source,

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         cli::Command::Record(options) => in_runtime(record::record(*options)),
         cli::Command::Proxy(options) => in_runtime(proxy::proxy(*options)),
         cli::Command::Flush(places) => in_runtime(flush::flush(places)),
-        cli::Command::Doctor(options) => in_runtime(doctor::doctor(options)),
+        cli::Command::Doctor(options) => in_runtime(doctor::doctor(*options)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
+use capture::source::Protocol;
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 
@@ -34,6 +35,11 @@ pub(crate) async fn proxy(options: cli::Proxy) -> Result<(), Failure> {
         )));
     }
     options.record.fails_closed(true).map_err(usage)?;
+    if options.record.source.protocol == Protocol::Rdp {
+        return Err(usage(anyhow!(
+            "a proxy speaks VNC so far; `playhead-agent record` records rdp://"
+        )));
+    }
     let setup = Setup::new(options.record).await?;
     let upstream = match options.upstream {
         cli::Upstream::Shared => Upstream::Shared,

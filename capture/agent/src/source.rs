@@ -10,6 +10,8 @@ use capture::source::Protocol;
 pub(crate) struct Source {
     /// The URL as people may see it: a query is left out.
     shown: String,
+    /// What it speaks.
+    pub(crate) protocol: Protocol,
     /// The user's name, where sign-in takes one.
     pub(crate) user: Option<String>,
     /// Where it is.
@@ -20,7 +22,7 @@ pub(crate) struct Source {
 #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Address {
-    /// A host that speaks RFB itself.
+    /// A host that speaks the protocol itself.
     Tcp { host: String, port: u16 },
     /// A socket of this machine.
     Unix(PathBuf),
@@ -55,7 +57,7 @@ pub(crate) enum SourceUrlError {
     NoUser,
     #[error(
         "source scheme {scheme:?} is not recorded by this version; it records vnc://host[:port], \
-         mac://user@host[:port], unix:/path, ws://host/path and wss://host/path"
+         rdp://[user@]host[:port], mac://user@host[:port], unix:/path, ws://host/path and wss://host/path"
     )]
     Scheme { scheme: String },
 }
@@ -63,11 +65,8 @@ pub(crate) enum SourceUrlError {
 impl Source {
     /// RFC 6143's port for display 0.
     const VNC_PORT: u16 = 5900;
-
-    /// The protocol it speaks.
-    pub(crate) const fn protocol(&self) -> Protocol {
-        Protocol::Vnc
-    }
+    /// MS-RDPBCGR's port.
+    const RDP_PORT: u16 = 3389;
 
     /// Whom a certificate must name, and whether the address itself says that the connection is
     /// encrypted.
@@ -92,6 +91,7 @@ impl std::str::FromStr for Source {
             }
             return Ok(Self {
                 shown: format!("unix:{path}"),
+                protocol: Protocol::Vnc,
                 user: None,
                 address: Address::Unix(path.into()),
             });
@@ -99,9 +99,11 @@ impl std::str::FromStr for Source {
 
         let mut url = url::Url::parse(text)?;
         let scheme = url.scheme().to_owned();
-        if !["vnc", "mac", "ws", "wss"].contains(&&*scheme) {
-            return Err(SourceUrlError::Scheme { scheme });
-        }
+        let (protocol, port) = match &*scheme {
+            "vnc" | "mac" | "ws" | "wss" => (Protocol::Vnc, Self::VNC_PORT),
+            "rdp" => (Protocol::Rdp, Self::RDP_PORT),
+            _ => return Err(SourceUrlError::Scheme { scheme }),
+        };
         if url.password().is_some() {
             return Err(SourceUrlError::Password);
         }
@@ -114,7 +116,7 @@ impl std::str::FromStr for Source {
         if host.is_empty() {
             return Err(SourceUrlError::NoHost { scheme });
         }
-        let port = url.port_or_known_default().unwrap_or(Self::VNC_PORT);
+        let port = url.port_or_known_default().unwrap_or(port);
         let user = percent_encoding::percent_decode_str(url.username()).decode_utf8()?;
         let user = (!user.is_empty()).then(|| user.into_owned());
         url.set_fragment(None);
@@ -144,6 +146,7 @@ impl std::str::FromStr for Source {
         let shown = String::from(url).replace("%E2%80%A6", "…");
         Ok(Self {
             shown,
+            protocol,
             user,
             address,
         })
@@ -185,6 +188,7 @@ mod tests {
             ("vnc://[::1]:5901", "vnc://[::1]:5901"),
             ("vnc://ada@desk", "vnc://ada@desk:5900"),
             ("mac://Ada%20L@mini", "mac://Ada%20L@mini:5900"),
+            ("rdp://CORP%5Cada@desk", "rdp://CORP%5Cada@desk:3389"),
             ("unix:/run/desk?a#b", "unix:/run/desk?a#b"),
             ("unix:///run/desk", "unix:/run/desk"),
             ("ws://desk:6080", "ws://desk:6080/"),
@@ -214,6 +218,8 @@ mod tests {
     #[test]
     fn a_user_is_read_as_written() {
         assert_eq!(parse("mac://Ada%20L@mini").user.as_deref(), Some("Ada L"));
+        let domain = parse("rdp://CORP%5Cada@desk").user;
+        assert_eq!(domain.as_deref(), Some("CORP\\ada"));
         assert_eq!(parse("vnc://desk").user, None);
     }
 
@@ -227,6 +233,7 @@ mod tests {
         refused("vnc://desk/?token=hunter2", "only ws:// and wss://");
         refused("unix:desk", "absolute path");
         refused("mac://mini", "mac://user@host");
-        refused("rdp://desk", "\"rdp\"");
+        refused("spice://desk", "\"spice\"");
+        refused("rdp://desk/?token=hunter2", "only ws:// and wss://");
     }
 }

@@ -39,3 +39,10 @@ pub const PIXEL_WINDOW_S: u64 = 2;
 
 /// Size changes a second: dragging a window's corner makes a few, a loop makes hundreds.
 pub const RESIZES_PER_S: u64 = 10;
+
+/// A server sends what changed at once in several messages and does not say which is the last. So
+/// the picture counts as whole once nothing was painted for this long.
+pub const SETTLES_MS: u64 = 20;
+
+/// A picture that never comes to rest, as that of a film, is taken as it is after this long.
+pub const SETTLED_BY_MS: u64 = 120;

@@ -47,6 +47,8 @@ pub struct Session {
     pixels: Budget,
     /// Pixels painted since the caller consumed a picture.
     ahead_px: u64,
+    /// When the first and the last of them were painted.
+    painted_ms: Option<(u64, u64)>,
     started_ms: u64,
     now_ms: u64,
     last_byte_ms: u64,
@@ -70,6 +72,7 @@ impl Session {
             events: VecDeque::new(),
             pixels: Budget::new(limits::PIXELS_PER_S, limits::PIXEL_WINDOW_S, now_ms),
             ahead_px: 0,
+            painted_ms: None,
             started_ms: now_ms,
             now_ms,
             last_byte_ms: now_ms,
@@ -177,6 +180,8 @@ impl Session {
         }
         let painted = damage.rects().iter().map(|rect| rect.area_px());
         self.ahead_px = self.ahead_px.saturating_add(painted.sum());
+        let (first_ms, _) = self.painted_ms.unwrap_or((now_ms, now_ms));
+        self.painted_ms = Some((first_ms, now_ms));
         let answered = stream.pace.painted(now_ms);
         match self.events.back_mut() {
             Some(SourceEvent::Update { damage: last }) => last.merge(&damage),
@@ -280,6 +285,20 @@ impl Session {
         }
     }
 
+    /// Whether the picture is one that the machine showed, and not half of the next
+    /// ([`limits::SETTLES_MS`]).
+    #[must_use]
+    pub fn is_whole(&self, now_ms: u64) -> bool {
+        self.whole_from_ms().is_none_or(|from| from <= now_ms)
+    }
+
+    /// From when on what is painted counts as whole, if nothing else is.
+    fn whole_from_ms(&self) -> Option<u64> {
+        let (first_ms, last_ms) = self.painted_ms?;
+        let at_rest = last_ms.saturating_add(limits::SETTLES_MS);
+        Some(at_rest.min(first_ms.saturating_add(limits::SETTLED_BY_MS)))
+    }
+
     /// Whether to read on. An RDP server sends what changes without being asked; a caller that
     /// does not read while this is false lets the network slow it down to the rate at which
     /// pictures are consumed.
@@ -295,13 +314,14 @@ impl Session {
     /// the frame rate by when it calls this.
     pub const fn request_update(&mut self, _now_ms: u64) {
         self.ahead_px = 0;
+        self.painted_ms = None;
     }
 
     /// Asks for proof of the picture at once instead of when it is due, as before a stop. An
     /// update not yet consumed counts as consumed: proof is of all there is to show. Does nothing
     /// while an answer is owed already; when it comes, it is the proof.
     pub fn request_proof(&mut self, now_ms: u64) {
-        self.request_update(now_ms);
+        self.ahead_px = 0;
         if let State::Streaming(stream) = &mut self.state
             && stream.pace.request_proof(now_ms)
         {
@@ -357,7 +377,8 @@ impl Session {
                 let stalled = stream.pace.stalled_from_ms(self.last_byte_ms);
                 // A stall is no call for action of ours, so it is announced once.
                 let stalled = stalled.filter(|&at| self.now_ms < at);
-                [deadline, stream.pace.due_ms(), stalled]
+                let whole = self.whole_from_ms().filter(|&at| self.now_ms < at);
+                [deadline, stream.pace.due_ms(), stalled, whole]
                     .into_iter()
                     .flatten()
                     .min()

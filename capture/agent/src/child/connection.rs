@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::{
     lost::Lost,
     session::{self, Session},
-    transport::{self, Transport},
+    transport::{self, Encrypted, Transport},
 };
 use crate::{
     access::{Access, Trust},
@@ -98,8 +98,13 @@ impl Connection {
             let plain = std::mem::replace(&mut self.transport, Box::new(tokio::io::empty()));
             let (host, trust) = &self.tls;
             let wrapped = transport::upgrade(plain, host, *trust).await;
-            self.transport = wrapped.map_err(|error| error.lost(&self.source))?;
-            self.session.handle_upgraded(BootTime::now())?;
+            let Encrypted {
+                stream,
+                certificate,
+            } = wrapped.map_err(|error| error.lost(&self.source))?;
+            self.transport = stream;
+            self.session
+                .handle_upgraded(BootTime::now(), &certificate)?;
         }
     }
 

@@ -69,7 +69,7 @@ pub(super) async fn drive(
         }
         let stop_due = stopping.map(|(_, since)| since.plus_ms(LAST_PROOF_MS));
         let source_due = connection.session.poll_timeout();
-        let slot = view.slot(&connection, recording);
+        let slot = view.slot(&connection, recording, now);
         let black_due = view.black.poll_timeout();
         let clients_due = inbox.clients().and_then(|clients| clients.due());
         let due = [
@@ -111,7 +111,7 @@ pub(super) async fn drive(
                 Told::Fence(_) => {} // the inbox keeps them
                 Told::Asked => {} // answered with whatever else is due
             },
-            received = connection.receive() => match received {
+            received = connection.receive(), if connection.session.wants_bytes() => match received {
                 Ok(received) => {
                     view.absorb(&mut connection, recording, inbox, received, stopping.is_none())?;
                     view.tell_proof(&mut connection, recording)?;
@@ -246,7 +246,7 @@ impl View {
         match (inbox.clients(), &self.desktop) {
             (Some(clients), Some(desktop))
                 if connection.session.last_proof().is_some()
-                    && !connection.session.is_inside_message() =>
+                    && connection.session.is_whole(now) =>
             {
                 clients.serve(desktop, &connection.framebuffer, now)
             }
@@ -287,19 +287,24 @@ impl View {
 
     /// Whether there is a picture to take: not one that is half painted, nor an old one that may
     /// not stand any more under a pointer that has moved.
-    fn is_whole(&self, connection: &Connection) -> bool {
+    fn is_whole(&self, connection: &Connection, now: BootTime) -> bool {
         let only_pointer = self
             .changed
             .as_ref()
             .is_some_and(|(damage, _)| damage.is_empty());
         let stands = !only_pointer || self.pointer_since <= self.proven;
-        stands && !connection.session.is_inside_message()
+        stands && connection.session.is_whole(now)
     }
 
     /// When the changed picture may be taken as a frame; `None` while there is none to take.
-    fn slot(&self, connection: &Connection, recording: &Recording<'_>) -> Option<BootTime> {
+    fn slot(
+        &self,
+        connection: &Connection,
+        recording: &Recording<'_>,
+        now: BootTime,
+    ) -> Option<BootTime> {
         let (_, received) = self.changed.as_ref()?;
-        if !self.is_whole(connection) {
+        if !self.is_whole(connection, now) {
             return None;
         }
         let by_rate = self
@@ -314,7 +319,7 @@ impl View {
         recording: &mut Recording<'_>,
         now: BootTime,
     ) -> anyhow::Result<()> {
-        match self.slot(connection, recording) {
+        match self.slot(connection, recording, now) {
             Some(slot) if slot <= now => self.take(connection, recording, now),
             _ => Ok(()),
         }
@@ -340,7 +345,7 @@ impl View {
         recording: &mut Recording<'_>,
         now: BootTime,
     ) -> anyhow::Result<()> {
-        let whole = self.is_whole(connection);
+        let whole = self.is_whole(connection, now);
         if let Some(desktop) = &self.desktop
             && let Some((damage, received)) = self.changed.take_if(|_| whole)
         {

@@ -204,7 +204,7 @@ impl<'a> Recording<'a> {
             format: SessionHead::FORMAT,
             id: self.spec.session,
             start,
-            protocol: self.spec.source.protocol(),
+            protocol: self.spec.source.protocol,
             source: self.spec.source.to_string(),
             server_name: desktop.server_name.clone(),
             size: desktop.size,

@@ -277,7 +277,7 @@ impl Wires {
         let (host, access) = &self.security;
         let wrapped = transport::upgrade(plain, host, access.trust).await;
         let wrapped = wrapped.map_err(|error| lost(error.lost(&self.source).detail))?;
-        let (from_server, to_server) = tokio::io::split(wrapped);
+        let (from_server, to_server) = tokio::io::split(wrapped.stream);
         let mut relay = self.relay;
         relay
             .handle_upgraded(BootTime::now().ms())

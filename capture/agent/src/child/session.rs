@@ -1,9 +1,14 @@
 //! What a recorder needs of a protocol, whichever a source speaks: bytes and time in, pictures,
 //! events and bytes out.
 
+mod rdp;
 mod vnc;
 
-use capture::{Framebuffer, input::Input, source::SourceEvent};
+use capture::{
+    Framebuffer,
+    input::Input,
+    source::{Protocol, SourceEvent},
+};
 
 use super::lost::Lost;
 use crate::{access::Access, clock::BootTime, source::Source, wire::Upstream};
@@ -35,8 +40,8 @@ pub(super) trait Session {
     /// [`handle_upgraded`](Self::handle_upgraded) what the peer sends belongs to the encryption.
     fn poll_upgrade(&self) -> bool;
 
-    /// Says that the connection is encrypted.
-    fn handle_upgraded(&mut self, now: BootTime) -> Result<(), Lost>;
+    /// Says that the connection is encrypted, to a peer that showed this certificate (DER).
+    fn handle_upgraded(&mut self, now: BootTime, certificate: &[u8]) -> Result<(), Lost>;
 
     /// The next event.
     fn poll_event(&mut self) -> Option<SourceEvent>;
@@ -45,8 +50,12 @@ pub(super) trait Session {
     fn poll_transmit(&mut self) -> Option<Vec<u8>>;
 
     /// When to call [`handle_timeout`](Self::handle_timeout), or look at
-    /// [`is_stalled`](Self::is_stalled), if no bytes come before.
+    /// [`is_stalled`](Self::is_stalled) and [`is_whole`](Self::is_whole), if no bytes come before.
     fn poll_timeout(&self) -> Option<BootTime>;
+
+    /// Whether to read on. Where it is the source that sets the pace, a caller that does not read
+    /// while this is false slows it down to the rate at which pictures are consumed.
+    fn wants_bytes(&self) -> bool;
 
     /// Says that the last [`SourceEvent::Update`] is consumed: that is the only way for the next
     /// to come, and sets the frame rate.
@@ -61,8 +70,8 @@ pub(super) trait Session {
     /// Whether the picture is unproven because an answer is overdue that no source may hold back.
     fn is_stalled(&self, now: BootTime) -> bool;
 
-    /// Whether the picture shows parts of two and must not be taken for either.
-    fn is_inside_message(&self) -> bool;
+    /// Whether the picture may be taken at `now`: it does not show parts of two.
+    fn is_whole(&self, now: BootTime) -> bool;
 
     /// Operates the machine, where this connection is the only one there is.
     fn send_input(&mut self, input: &Input);
@@ -74,5 +83,8 @@ pub(super) fn open(
     access: &Access,
     driven: Option<Upstream>,
 ) -> std::io::Result<Box<dyn Session>> {
-    Ok(Box::new(vnc::Vnc::new(source, access, driven)?))
+    Ok(match source.protocol {
+        Protocol::Rdp => Box::new(rdp::Rdp::new(source, access)),
+        Protocol::Vnc | Protocol::Screen => Box::new(vnc::Vnc::new(source, access, driven)?),
+    })
 }

@@ -11,6 +11,7 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
+pub(super) use self::tls::Encrypted;
 use self::tls::wrap;
 use super::lost::Lost;
 use crate::{
@@ -95,7 +96,7 @@ pub(super) async fn upgrade(
     plain: Transport,
     host: &str,
     trust: Trust,
-) -> Result<Transport, Error> {
+) -> Result<Encrypted, Error> {
     let wrapped = tokio::time::timeout(CONNECT_TIMEOUT, wrap(plain, host, trust));
     wrapped.await.unwrap_or(Err(Error::Silent))
 }
@@ -115,7 +116,7 @@ async fn open(source: &Source, access: &Access) -> Result<Transport, Error> {
         } => {
             let mut stream = tcp(host, *port).await?;
             if *tls {
-                stream = wrap(stream, host, access.trust).await?;
+                stream = wrap(stream, host, access.trust).await?.stream;
             }
             websocket::open(stream, url, &access.headers).await
         }

@@ -25,6 +25,7 @@ struct Played {
     session: Session,
     screen: Framebuffer,
     events: Vec<SourceEvent>,
+    now_ms: u64,
 }
 
 impl Played {
@@ -38,16 +39,18 @@ impl Played {
             session: Session::new(config, 0),
             screen: Framebuffer::new(Size::new(1, 1), 7).unwrap(),
             events: Vec::new(),
+            now_ms: 1,
         }
     }
 
     /// Has the server say `bytes`, and encrypts when it is time.
     fn hear(&mut self, bytes: &[u8]) -> Result<(), Error> {
         while self.session.poll_transmit().is_some() {}
-        self.session.handle_bytes(1, bytes, &mut self.screen)?;
+        self.session
+            .handle_bytes(self.now_ms, bytes, &mut self.screen)?;
         while self.session.poll_transmit().is_some() {}
         if self.session.poll_upgrade() {
-            self.session.handle_upgraded(1, &[])?;
+            self.session.handle_upgraded(self.now_ms, &[])?;
         }
         while let Some(event) = self.session.poll_event() {
             self.events.push(event);
@@ -177,12 +180,46 @@ fn a_server_that_shows_nothing_is_told_from_a_black_screen() {
 fn an_answer_that_does_not_come_is_a_stall() {
     let mut played = whole(SHADOW);
     let session = &mut played.session;
-    assert_eq!(session.poll_timeout(), Some(1001));
-    session.handle_timeout(1001).unwrap();
+    session.request_update(1);
+    assert_eq!(session.poll_timeout(), Some(901));
+    session.handle_timeout(901).unwrap();
     assert!(session.poll_transmit().is_some(), "it asks");
-    assert!(!session.is_stalled(1000 + limits::STALL_MS));
-    assert!(session.is_stalled(1001 + limits::STALL_MS));
+    assert!(!session.is_stalled(900 + limits::STALL_MS));
+    assert!(session.is_stalled(901 + limits::STALL_MS));
     assert_eq!(session.last_proof_ms(), Some(1));
+}
+
+#[test]
+fn a_picture_is_whole_once_it_is_at_rest_or_was_taken() {
+    let mut played = whole(SHADOW);
+    let session = &mut played.session;
+    let rest = 1 + limits::SETTLES_MS;
+    assert!(!session.is_whole(rest - 1));
+    assert_eq!(session.poll_timeout(), Some(rest));
+    assert!(session.is_whole(rest));
+    session.request_update(2);
+    assert!(session.is_whole(2));
+}
+
+#[test]
+fn a_picture_that_never_rests_is_taken_all_the_same() {
+    let started = *handshake_ends(XRDP).last().unwrap();
+    let mut played = Played::new();
+    played.hear_all(&XRDP[..started], []).unwrap();
+    let mut first_ms = None;
+    for piece in XRDP[started..].chunks(512) {
+        played.now_ms += limits::SETTLES_MS - 1;
+        played.hear(piece).unwrap();
+        let painted = played.session.last_proof_ms();
+        let (Some(first), Some(last)) = (first_ms.or(painted), painted) else {
+            continue;
+        };
+        first_ms = Some(first);
+        let rested = last + limits::SETTLES_MS <= played.now_ms;
+        let late = first + limits::SETTLED_BY_MS <= played.now_ms;
+        assert_eq!(played.session.is_whole(played.now_ms), rested || late);
+    }
+    assert!(first_ms.unwrap() + limits::SETTLED_BY_MS < played.now_ms);
 }
 
 #[test]

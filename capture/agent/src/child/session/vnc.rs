@@ -58,7 +58,7 @@ impl Session for Vnc {
         self.0.poll_upgrade().is_some()
     }
 
-    fn handle_upgraded(&mut self, now: BootTime) -> Result<(), Lost> {
+    fn handle_upgraded(&mut self, now: BootTime, _: &[u8]) -> Result<(), Lost> {
         Ok(self.0.handle_upgraded(now.ms())?)
     }
 
@@ -72,6 +72,10 @@ impl Session for Vnc {
 
     fn poll_timeout(&self) -> Option<BootTime> {
         self.0.poll_timeout().map(BootTime::from_ms)
+    }
+
+    fn wants_bytes(&self) -> bool {
+        true // what comes was asked for
     }
 
     fn request_update(&mut self, now: BootTime) {
@@ -90,8 +94,8 @@ impl Session for Vnc {
         self.0.is_stalled(now.ms())
     }
 
-    fn is_inside_message(&self) -> bool {
-        self.0.is_inside_message()
+    fn is_whole(&self, _: BootTime) -> bool {
+        !self.0.is_inside_message()
     }
 
     fn send_input(&mut self, input: &Input) {

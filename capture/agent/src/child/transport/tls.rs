@@ -20,12 +20,20 @@ use tokio_rustls::{
 use super::{Error, Transport};
 use crate::access::Trust;
 
+/// An encrypted connection.
+pub(in crate::child) struct Encrypted {
+    /// What it carries.
+    pub(in crate::child) stream: Transport,
+    /// The certificate that was believed, in DER: sign-in may be bound to it.
+    pub(in crate::child) certificate: Vec<u8>,
+}
+
 /// Encrypts `stream` to a server that proves to be `host` to `trust`.
 pub(in crate::child) async fn wrap(
     stream: Transport,
     host: &str,
     trust: Trust,
-) -> Result<Transport, Error> {
+) -> Result<Encrypted, Error> {
     let refuse = |cause: rustls::Error| Error::Tls(text_of(&cause));
     let provider = Arc::new(ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match trust {
@@ -46,7 +54,14 @@ pub(in crate::child) async fn wrap(
     })?;
     let wrapped = TlsConnector::from(Arc::new(config)).connect(name, stream);
     match wrapped.await {
-        Ok(stream) => Ok(Box::new(stream)),
+        Ok(stream) => {
+            let (_, session) = stream.get_ref();
+            let leaf = session.peer_certificates().and_then(<[_]>::first);
+            Ok(Encrypted {
+                certificate: leaf.map(|leaf| leaf.to_vec()).unwrap_or_default(),
+                stream: Box::new(stream),
+            })
+        }
         Err(error) => Err(error_of(&error)),
     }
 }
