@@ -1,7 +1,7 @@
 //! Asking, proving and stalling, seen from the server's end.
 
 use capture::{GapReason, Rect, Size, source::SourceEvent};
-use capture_vnc::{Error, limits};
+use capture_vnc::{Config, Error, limits};
 
 use crate::{
     client::Client,
@@ -117,11 +117,13 @@ fn a_size_notice_before_the_pixel_proves_nothing_yet() {
 #[test]
 fn a_server_that_stops_answering_is_stalled_and_may_resume() {
     let mut client = waiting();
-    client.wait_until(1000).unwrap();
-    assert_eq!(client.session.poll_timeout(), Some(1000 + limits::STALL_MS));
-    client.wait_until(2999).unwrap();
+    let asked_ms = Config::default().proof_every_ms;
+    let stalled_ms = asked_ms + limits::STALL_MS;
+    client.wait_until(asked_ms).unwrap();
+    assert_eq!(client.session.poll_timeout(), Some(stalled_ms));
+    client.wait_until(stalled_ms - 1).unwrap();
     assert!(!client.session.is_stalled(client.now_ms));
-    client.wait_until(3000).unwrap();
+    client.wait_until(stalled_ms).unwrap();
     assert!(client.session.is_stalled(client.now_ms));
     assert_eq!(client.session.last_proof_ms(), Some(0));
 
