@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Damage, Point, Size, cursor::CursorShape, input::Clipboard};
+use crate::{Damage, GapReason, Point, Size, cursor::CursorShape, input::Clipboard};
 
 /// How the pictures reach the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,4 +58,31 @@ pub enum SourceEvent {
     Clipboard(Clipboard),
     /// The source rang its bell.
     Bell,
+}
+
+/// What kind of failure it is, and so what to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The server does not let us in: another try with the same credentials is no use.
+    Refused,
+    /// The connection ended.
+    Closed,
+    /// The peer stopped answering.
+    Stalled,
+    /// The peer broke the protocol, or speaks one that is not supported.
+    Protocol,
+    /// The peer passed a limit of size or rate.
+    Budget,
+}
+
+impl ErrorKind {
+    /// The reason that the gap which follows carries, where the error knows no better one.
+    #[must_use]
+    pub const fn reason(self) -> GapReason {
+        match self {
+            Self::Refused | Self::Closed | Self::Protocol => GapReason::Disconnected,
+            Self::Stalled => GapReason::Stalled,
+            Self::Budget => GapReason::BudgetExceeded,
+        }
+    }
 }

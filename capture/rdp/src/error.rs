@@ -1,6 +1,6 @@
 //! Why a session ends before the operator ends it.
 
-use capture::{GapReason, Rect, Size, framebuffer::SizeError};
+use capture::{GapReason, Rect, Size, framebuffer::SizeError, source::ErrorKind};
 
 use crate::limits;
 
@@ -158,21 +158,6 @@ pub enum End {
     Other(u32),
 }
 
-/// What kind of failure it is, and so what to do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    /// The server does not let us in: another try with the same credentials is no use.
-    Refused,
-    /// The connection ended.
-    Closed,
-    /// The peer stopped answering.
-    Stalled,
-    /// The peer broke the protocol, or speaks one that is not supported.
-    Protocol,
-    /// The peer passed a limit of size or rate.
-    Budget,
-}
-
 impl Error {
     /// Why a user was not let in, by a Windows status (MS-ERREF section 2.3).
     pub(crate) const fn of_status(status: u32) -> Self {
@@ -232,12 +217,6 @@ impl Error {
         }
     }
 
-    /// What the server said when it refused: RDP has codes for that, and no words.
-    #[must_use]
-    pub const fn said(&self) -> Option<&str> {
-        None
-    }
-
     /// The reason the gap that follows carries.
     #[must_use]
     pub const fn reason(&self) -> GapReason {
@@ -246,13 +225,7 @@ impl Error {
             Self::Ended(
                 End::Idle | End::TimeLimit | End::Administrator | End::Denied | End::Licence,
             ) => GapReason::PermissionLost,
-            _ => match self.kind() {
-                ErrorKind::Refused | ErrorKind::Closed | ErrorKind::Protocol => {
-                    GapReason::Disconnected
-                }
-                ErrorKind::Stalled => GapReason::Stalled,
-                ErrorKind::Budget => GapReason::BudgetExceeded,
-            },
+            _ => self.kind().reason(),
         }
     }
 }

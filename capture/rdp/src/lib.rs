@@ -25,5 +25,5 @@ mod stream;
 
 pub use auth::Password;
 pub use config::{Config, Depth, Security};
-pub use error::{End, Error, ErrorKind, Phase};
+pub use error::{End, Error, Phase};
 pub use session::Session;

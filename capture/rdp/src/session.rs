@@ -52,7 +52,6 @@ pub struct Session {
     started_ms: u64,
     now_ms: u64,
     last_byte_ms: u64,
-    received_bytes: u64,
 }
 
 impl Session {
@@ -76,7 +75,6 @@ impl Session {
             started_ms: now_ms,
             now_ms,
             last_byte_ms: now_ms,
-            received_bytes: 0,
         }
     }
 
@@ -95,7 +93,6 @@ impl Session {
         self.check_deadlines(now_ms)?;
         if !bytes.is_empty() {
             self.last_byte_ms = now_ms;
-            self.received_bytes = self.received_bytes.saturating_add(bytes.len() as u64);
         }
         let mut held = std::mem::take(&mut self.held);
         let mut input = Pieces::new(&mut held, bytes);
@@ -407,17 +404,5 @@ impl Session {
         };
         let from_ms = stream.pace.stalled_from_ms(self.last_byte_ms);
         from_ms.is_some_and(|from| from <= now_ms)
-    }
-
-    /// The name that the server gives the desktop: RDP servers give none.
-    #[must_use]
-    pub const fn server_name(&self) -> Option<&str> {
-        None
-    }
-
-    /// Bytes received so far.
-    #[must_use]
-    pub const fn received_bytes(&self) -> u64 {
-        self.received_bytes
     }
 }

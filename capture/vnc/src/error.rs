@@ -1,6 +1,8 @@
 //! Why a session ends before the operator ends it.
 
-use capture::{GapReason, Rect, Size, framebuffer::SizeError, pixels::PixelFormatError};
+use capture::{
+    GapReason, Rect, Size, framebuffer::SizeError, pixels::PixelFormatError, source::ErrorKind,
+};
 
 use crate::{clipboard::ClipboardError, limits};
 
@@ -117,21 +119,6 @@ pub enum Error {
     Clipboard(#[from] ClipboardError),
 }
 
-/// What kind of failure it is, and so what to do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    /// The server does not let us in: another try with the same credentials is no use.
-    Refused,
-    /// The connection ended.
-    Closed,
-    /// The peer stopped answering.
-    Stalled,
-    /// The peer broke the protocol, or speaks one that is not supported.
-    Protocol,
-    /// The peer passed a limit of size or rate.
-    Budget,
-}
-
 impl Error {
     /// What kind of failure it is.
     #[must_use]
@@ -202,10 +189,6 @@ impl Error {
     /// The reason the gap that follows carries.
     #[must_use]
     pub const fn reason(&self) -> GapReason {
-        match self.kind() {
-            ErrorKind::Refused | ErrorKind::Closed | ErrorKind::Protocol => GapReason::Disconnected,
-            ErrorKind::Stalled => GapReason::Stalled,
-            ErrorKind::Budget => GapReason::BudgetExceeded,
-        }
+        self.kind().reason()
     }
 }

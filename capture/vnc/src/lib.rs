@@ -41,6 +41,6 @@ pub use clipboard::ClipboardError;
 pub use config::Config;
 pub use driver::{Challenge, DriverError};
 pub use encoding::Encoding;
-pub use error::{Error, ErrorKind};
+pub use error::Error;
 pub use handshake::{Tls, TlsRequest};
 pub use session::Session;

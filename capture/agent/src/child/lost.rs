@@ -1,6 +1,8 @@
 //! Why a source cannot be reached, or no longer.
 
-use capture::GapReason;
+use std::fmt::Display;
+
+use capture::{GapReason, source::ErrorKind};
 
 use crate::wire::Refusal;
 
@@ -31,6 +33,28 @@ impl Lost {
             reason: GapReason::TakenOver,
             detail: format!("{}, as soon as it was opened again", self.detail),
             ..self
+        }
+    }
+
+    /// For a `reason` that a protocol gives, because it failed so; `advice` says which option
+    /// would help.
+    pub(super) fn failed(
+        kind: ErrorKind,
+        reason: GapReason,
+        error: &impl Display,
+        advice: Option<&str>,
+    ) -> Self {
+        let refused = kind == ErrorKind::Refused;
+        Self {
+            reason: match reason {
+                GapReason::Disconnected if refused => GapReason::PermissionLost,
+                reason => reason,
+            },
+            refused,
+            detail: match advice {
+                Some(advice) => format!("{error}; {advice}"),
+                None => error.to_string(),
+            },
         }
     }
 

@@ -5,9 +5,9 @@ mod outgoing;
 
 use std::{collections::VecDeque, io, net::TcpStream as StdTcpStream, time::Duration};
 
-use capture::{event::Origin, mark::Mark};
+use capture::{event::Origin, mark::Mark, source::ErrorKind};
 use capture_vnc::{
-    Challenge, DriverError, ErrorKind, Password, Random, Tls,
+    Challenge, DriverError, Password, Random, Tls,
     proxy::{self, End, RelayConfig, RelayError},
 };
 use segment::end::EndReason;

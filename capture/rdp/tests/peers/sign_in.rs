@@ -1,7 +1,7 @@
 //! Who is let in, and what is told of who is not.
 
-use capture::Size;
-use capture_rdp::{Config, Error, ErrorKind, Password, Security};
+use capture::{Size, source::ErrorKind};
+use capture_rdp::{Config, Error, Password, Security};
 
 use crate::{
     client::Client,

@@ -11,8 +11,12 @@
     reason = "this is all test code, helpers too"
 )]
 
-use capture::{Framebuffer, Size, framebuffer::SizeError, source::SourceEvent};
-use capture_rdp::{Config, Error, ErrorKind, Security, Session, limits};
+use capture::{
+    Framebuffer, Size,
+    framebuffer::SizeError,
+    source::{ErrorKind, SourceEvent},
+};
+use capture_rdp::{Config, Error, Security, Session, limits};
 
 const XRDP: &[u8] = include_bytes!("xrdp.bin");
 const SHADOW: &[u8] = include_bytes!("shadow.bin");

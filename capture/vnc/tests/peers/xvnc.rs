@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use capture_vnc::{Config, Error, ErrorKind, Password};
+use capture::source::ErrorKind;
+use capture_vnc::{Config, Error, Password};
 
 use crate::{desktop::Desktop, recorder::Recorder};
 

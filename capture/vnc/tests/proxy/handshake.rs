@@ -1,8 +1,8 @@
 //! Handshakes that are relayed: each version and sign-in, and how refusals come through.
 
-use capture::Size;
+use capture::{Size, source::ErrorKind};
 use capture_vnc::{
-    DriverError, Error, ErrorKind,
+    DriverError, Error,
     proxy::{End, RelayError},
 };
 

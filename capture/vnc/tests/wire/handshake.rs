@@ -1,7 +1,10 @@
 //! Versions, security and refusals (RFC 6143 sections 7.1–7.3).
 
-use capture::{GapReason, Size, source::SourceEvent};
-use capture_vnc::{Config, Error, ErrorKind, Password, limits};
+use capture::{
+    GapReason, Size,
+    source::{ErrorKind, SourceEvent},
+};
+use capture_vnc::{Config, Error, Password, limits};
 
 use crate::{
     client::Client,

@@ -1,7 +1,10 @@
 //! Peers that mean harm: each meets a stated error, and memory stays flat.
 
-use capture::{Framebuffer, GapReason, Rect, Size, cursor::CursorShape, framebuffer::SizeError};
-use capture_vnc::{ClipboardError, Config, Error, ErrorKind, limits};
+use capture::{
+    Framebuffer, GapReason, Rect, Size, cursor::CursorShape, framebuffer::SizeError,
+    source::ErrorKind,
+};
+use capture_vnc::{ClipboardError, Config, Error, limits};
 
 use crate::{
     client::Client,

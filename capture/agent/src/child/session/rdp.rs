@@ -1,7 +1,7 @@
 //! RDP: how it is configured here, and what its errors mean for a recording.
 
-use capture::{Framebuffer, GapReason, input::Input, source::SourceEvent};
-use capture_rdp::{Config, Error, ErrorKind, Password, Security};
+use capture::{Framebuffer, input::Input, source::SourceEvent};
+use capture_rdp::{Config, Error, Password, Security};
 
 use super::{Lost, Session};
 use crate::{
@@ -102,18 +102,7 @@ impl Session for Rdp {
 
 impl From<Error> for Lost {
     fn from(error: Error) -> Self {
-        let refused = error.kind() == ErrorKind::Refused;
-        Self {
-            reason: match error.reason() {
-                GapReason::Disconnected if refused => GapReason::PermissionLost,
-                reason => reason,
-            },
-            refused,
-            detail: match advice(&error) {
-                Some(advice) => format!("{error}; {advice}"),
-                None => error.to_string(),
-            },
-        }
+        Self::failed(error.kind(), error.reason(), &error, advice(&error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! RFB: how it is configured here, and what its errors mean for a recording.
 
-use capture::{Framebuffer, GapReason, input::Input, source::SourceEvent};
-use capture_vnc::{Config, Error, ErrorKind, Password, Random, Tls};
+use capture::{Framebuffer, input::Input, source::SourceEvent};
+use capture_vnc::{Config, Error, Password, Random, Tls};
 
 use super::{Lost, Session};
 use crate::{access::Access, clock, clock::BootTime, source::Source, wire::Upstream};
@@ -105,19 +105,7 @@ impl Session for Vnc {
 
 impl From<Error> for Lost {
     fn from(error: Error) -> Self {
-        let refused = error.kind() == ErrorKind::Refused;
-        Self {
-            reason: if refused {
-                GapReason::PermissionLost
-            } else {
-                error.reason()
-            },
-            refused,
-            detail: match advice(&error) {
-                Some(advice) => format!("{error}; {advice}"),
-                None => error.to_string(),
-            },
-        }
+        Self::failed(error.kind(), error.reason(), &error, advice(&error))
     }
 }
 
