@@ -1,12 +1,16 @@
 //! Operating the machine (MS-RDPBCGR section 2.2.8.1): keys by their place on the keyboard or by
 //! what they type, the pointer, its buttons and its wheel.
 
+mod ears;
 mod scan_code;
+
+pub use self::ears::{Ears, InputError};
+pub(crate) use self::scan_code::american;
 
 use capture::input::{Button, Buttons, Input, Key, Keysym, Modifier, Pointer};
 use ironrdp_pdu::input::{
-    InputEvent, MousePdu, MouseXPdu, ScanCodePdu, UnicodePdu,
-    fast_path::{FastPathInputEvent as Event, KeyboardFlags},
+    InputEvent, MousePdu, MouseXPdu, ScanCodePdu, SyncPdu, UnicodePdu,
+    fast_path::{FastPathInputEvent as Event, KeyboardFlags, SynchronizeFlags},
     mouse::PointerFlags,
     mouse_x::PointerXFlags,
     scan_code::KeyboardFlags as LongFlags,
@@ -147,6 +151,42 @@ pub(crate) fn long_form(event: Event) -> Option<InputEvent> {
         Event::MouseEvent(mouse) => InputEvent::Mouse(mouse),
         Event::MouseEventEx(mouse) => InputEvent::MouseX(mouse),
         Event::MouseEventRel(_) | Event::QoeEvent(_) | Event::SyncEvent(_) => return None,
+    })
+}
+
+/// The event in the short form; none for what is none.
+fn short_form(event: &InputEvent) -> Option<Event> {
+    Some(match event {
+        InputEvent::ScanCode(ScanCodePdu { flags, key_code }) => {
+            let mut short = KeyboardFlags::empty();
+            for (is, flag) in [
+                (LongFlags::RELEASE, KeyboardFlags::RELEASE),
+                (LongFlags::EXTENDED, KeyboardFlags::EXTENDED),
+                (LongFlags::EXTENDED_1, KeyboardFlags::EXTENDED1),
+            ] {
+                short.set(flag, flags.contains(is));
+            }
+            Event::KeyboardEvent(short, u8::try_from(*key_code).ok()?)
+        }
+        InputEvent::Unicode(UnicodePdu {
+            flags,
+            unicode_code,
+        }) => {
+            let mut short = KeyboardFlags::empty();
+            short.set(
+                KeyboardFlags::RELEASE,
+                flags.contains(UnicodeFlags::RELEASE),
+            );
+            Event::UnicodeKeyboardEvent(short, *unicode_code)
+        }
+        InputEvent::Mouse(mouse) => Event::MouseEvent(*mouse),
+        InputEvent::MouseX(mouse) => Event::MouseEventEx(*mouse),
+        InputEvent::MouseRel(mouse) => Event::MouseEventRel(*mouse),
+        // The flags have the same places in both forms.
+        InputEvent::Sync(SyncPdu { flags }) => Event::SyncEvent(
+            SynchronizeFlags::from_bits_truncate(u8::try_from(flags.bits() & 0xf).ok()?),
+        ),
+        InputEvent::Unused(_) => return None,
     })
 }
 

@@ -4,7 +4,7 @@ use capture::input::Keysym;
 
 /// A key's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScanCode {
+pub(crate) struct ScanCode {
     /// Its number.
     pub(super) code: u8,
     /// Whether it is one of the keys that were added between the first ones and the number pad.
@@ -12,13 +12,15 @@ pub(super) struct ScanCode {
 }
 
 /// The rows of keys that type, from the leftmost's code on; alone and with Shift.
-const ROWS: [(u8, &str, &str); 6] = [
+const ROWS: [(u8, &str, &str); 7] = [
     (0x02, "1234567890-=", "!@#$%^&*()_+"),
     (0x10, "qwertyuiop[]", "QWERTYUIOP{}"),
     (0x1e, "asdfghjkl;'`", "ASDFGHJKL:\"~"),
     (0x2b, "\\", "|"),
     (0x2c, "zxcvbnm,./", "ZXCVBNM<>?"),
     (0x39, " ", ""),
+    // Of keyboards with a key more beside the left Shift.
+    (0x56, "\\", "|"),
 ];
 
 impl ScanCode {
@@ -28,8 +30,8 @@ impl ScanCode {
             return None;
         };
         Some(Self {
-            code: code & 0x7f,
-            extended: code & 0x80 != 0,
+            code: code & !EXTENDED,
+            extended: code & EXTENDED != 0,
         })
     }
 
@@ -51,70 +53,157 @@ impl ScanCode {
 
     /// The key that does what `keysym` says and types nothing, and those of the number pad's that
     /// have another place.
-    pub(super) const fn of_function(keysym: Keysym) -> Option<Self> {
-        let (code, extended) = match keysym.0 {
-            0xff08 => (0x0e, false),          // BackSpace
-            0xff09 | 0xfe20 => (0x0f, false), // Tab, also with Shift
-            0xff0d => (0x1c, false),          // Return
-            0xff1b => (0x01, false),          // Escape
-            0xff14 => (0x46, false),          // Scroll Lock
-            0xff61 => (0x37, true),           // Print
-            0xff50 => (0x47, true),           // Home
-            0xff51 => (0x4b, true),           // Left
-            0xff52 => (0x48, true),           // Up
-            0xff53 => (0x4d, true),           // Right
-            0xff54 => (0x50, true),           // Down
-            0xff55 => (0x49, true),           // Page Up
-            0xff56 => (0x51, true),           // Page Down
-            0xff57 => (0x4f, true),           // End
-            0xff63 => (0x52, true),           // Insert
-            0xffff => (0x53, true),           // Delete
-            0xff67 => (0x5d, true),           // Menu
-            0xff7f => (0x45, false),          // Num Lock
-            0xffe5 => (0x3a, false),          // Caps Lock
-            0xffe1 => (0x2a, false),          // Shift
-            0xffe2 => (0x36, false),
-            0xffe3 => (0x1d, false), // Control
-            0xffe4 => (0x1d, true),
-            0xffe7 | 0xffe9 => (0x38, false), // Meta and Alt
-            0xffe8 | 0xffea | 0xfe03 | 0xff7e => (0x38, true), // also as the third level's
-            0xffeb => (0x5b, true),           // Super
-            0xffec => (0x5c, true),
-            // F1 to F12
-            0xffbe => (0x3b, false),
-            0xffbf => (0x3c, false),
-            0xffc0 => (0x3d, false),
-            0xffc1 => (0x3e, false),
-            0xffc2 => (0x3f, false),
-            0xffc3 => (0x40, false),
-            0xffc4 => (0x41, false),
-            0xffc5 => (0x42, false),
-            0xffc6 => (0x43, false),
-            0xffc7 => (0x44, false),
-            0xffc8 => (0x57, false),
-            0xffc9 => (0x58, false),
-            // The number pad without Num Lock: with it, keys type, and where they do is no matter.
-            0xff8d => (0x1c, true),
-            0xffaa => (0x37, false),
-            0xffab => (0x4e, false),
-            0xffad => (0x4a, false),
-            0xffaf => (0x35, true),
-            0xff95 => (0x47, false),
-            0xff97 => (0x48, false),
-            0xff9a => (0x49, false),
-            0xff96 => (0x4b, false),
-            0xff9d => (0x4c, false),
-            0xff98 => (0x4d, false),
-            0xff9c => (0x4f, false),
-            0xff99 => (0x50, false),
-            0xff9b => (0x51, false),
-            0xff9e => (0x52, false),
-            0xff9f => (0x53, false),
-            _ => return None,
-        };
-        Some(Self { code, extended })
+    pub(super) fn of_function(keysym: Keysym) -> Option<Self> {
+        let found = FUNCTIONS.iter().find(|(_, named)| *named == keysym.0);
+        found.and_then(|&(xt, _)| Self::of_xt(xt.into()))
+    }
+
+    /// What the key does, if it types nothing; of the number pad's, what they do without Num Lock.
+    pub(super) fn function(self) -> Option<Keysym> {
+        let found = FUNCTIONS.iter().find(|(xt, _)| *xt == self.xt());
+        found.map(|&(_, named)| Keysym(named))
+    }
+
+    /// What the key of the number pad types with Num Lock.
+    pub(super) fn on_pad(self) -> Option<Keysym> {
+        let place = PAD.iter().position(|xt| *xt == self.xt())?;
+        let place = u32::try_from(place).ok()?;
+        Some(Keysym(POINT.saturating_add(place)))
+    }
+
+    /// The code as RFB's extension for QEMU has it.
+    pub(super) const fn xt(self) -> u8 {
+        match self.extended {
+            true => self.code | EXTENDED,
+            false => self.code,
+        }
     }
 }
+
+/// What the keys that type do, alone and with Shift.
+pub(crate) fn american() -> impl Iterator<Item = (u8, char, char)> {
+    ROWS.iter().flat_map(|&(first, alone, shifted)| {
+        let shifted = shifted.chars().map(Some).chain(std::iter::repeat(None));
+        let keys = alone.chars().zip(shifted);
+        let numbered = (first..).zip(keys);
+        numbered.map(|(code, (alone, shifted))| (code, alone, shifted.unwrap_or(alone)))
+    })
+}
+
+const EXTENDED: u8 = 0x80;
+
+/// The keys of the number pad in the order of what they type: point, slash, then 0 to 9.
+const PAD: [u8; 12] = [
+    0x53, 0xb5, 0x52, 0x4f, 0x50, 0x51, 0x4b, 0x4c, 0x4d, 0x47, 0x48, 0x49,
+];
+const POINT: u32 = 0xffae;
+
+/// Keys that type nothing, by their XT code, and what they do; the first that a key does is what
+/// it is called.
+const FUNCTIONS: &[(u8, u32)] = &[
+    (0x0e, 0xff08), // BackSpace
+    (0x0f, 0xff09), // Tab
+    (0x0f, 0xfe20), // Tab with Shift
+    (0x1c, 0xff0d), // Return
+    (0x01, 0xff1b), // Escape
+    (0x46, 0xff14), // Scroll Lock
+    (0x54, 0xff15), // System Request
+    (0xb7, 0xff61), // Print
+    (0xc7, 0xff50), // Home
+    (0xcb, 0xff51), // Left
+    (0xc8, 0xff52), // Up
+    (0xcd, 0xff53), // Right
+    (0xd0, 0xff54), // Down
+    (0xc9, 0xff55), // Page Up
+    (0xd1, 0xff56), // Page Down
+    (0xcf, 0xff57), // End
+    (0xd2, 0xff63), // Insert
+    (0xd3, 0xffff), // Delete
+    (0xdd, 0xff67), // Menu
+    (0x45, 0xff7f), // Num Lock
+    (0x3a, 0xffe5), // Caps Lock
+    (0x2a, 0xffe1), // Shift
+    (0x36, 0xffe2),
+    (0x1d, 0xffe3), // Control
+    (0x9d, 0xffe4),
+    (0x38, 0xffe9), // Alt
+    (0x38, 0xffe7), // Meta
+    (0xb8, 0xffea), // Alt
+    (0xb8, 0xffe8), // Meta
+    (0xb8, 0xfe03), // the third level's
+    (0xb8, 0xff7e),
+    (0xdb, 0xffeb), // Super
+    (0xdc, 0xffec),
+    // F1 to F24
+    (0x3b, 0xffbe),
+    (0x3c, 0xffbf),
+    (0x3d, 0xffc0),
+    (0x3e, 0xffc1),
+    (0x3f, 0xffc2),
+    (0x40, 0xffc3),
+    (0x41, 0xffc4),
+    (0x42, 0xffc5),
+    (0x43, 0xffc6),
+    (0x44, 0xffc7),
+    (0x57, 0xffc8),
+    (0x58, 0xffc9),
+    (0x64, 0xffca),
+    (0x65, 0xffcb),
+    (0x66, 0xffcc),
+    (0x67, 0xffcd),
+    (0x68, 0xffce),
+    (0x69, 0xffcf),
+    (0x6a, 0xffd0),
+    (0x6b, 0xffd1),
+    (0x6c, 0xffd2),
+    (0x6d, 0xffd3),
+    (0x6e, 0xffd4),
+    (0x76, 0xffd5),
+    // The number pad without Num Lock: with it, keys type, and where they do is no matter.
+    (0x9c, 0xff8d),
+    (0x37, 0xffaa),
+    (0x4e, 0xffab),
+    (0x4a, 0xffad),
+    (0xb5, 0xffaf),
+    (0x47, 0xff95),
+    (0x48, 0xff97),
+    (0x49, 0xff9a),
+    (0x4b, 0xff96),
+    (0x4c, 0xff9d),
+    (0x4d, 0xff98),
+    (0x4f, 0xff9c),
+    (0x50, 0xff99),
+    (0x51, 0xff9b),
+    (0x52, 0xff9e),
+    (0x53, 0xff9f),
+    (0x79, 0xff23), // Henkan
+    (0x7b, 0xff22), // Muhenkan
+    (0x70, 0xff27), // Hiragana, Katakana
+    (0xf2, 0xff31), // Hangul
+    (0xf1, 0xff34), // Hanja
+    // Sound, programs, browser and power
+    (0x90, 0x1008_ff16),
+    (0x99, 0x1008_ff17),
+    (0xa0, 0x1008_ff12),
+    (0xa1, 0x1008_ff1d),
+    (0xa2, 0x1008_ff14),
+    (0xa4, 0x1008_ff15),
+    (0xae, 0x1008_ff11),
+    (0xb0, 0x1008_ff13),
+    (0xb2, 0x1008_ff18),
+    (0xde, 0x1008_ff2a),
+    (0xdf, 0x1008_ff2f),
+    (0xe3, 0x1008_ff2b),
+    (0xe5, 0x1008_ff1b),
+    (0xe6, 0x1008_ff30),
+    (0xe7, 0x1008_ff29),
+    (0xe8, 0x1008_ff28),
+    (0xe9, 0x1008_ff27),
+    (0xea, 0x1008_ff26),
+    (0xeb, 0x1008_ff33),
+    (0xec, 0x1008_ff19),
+    (0xed, 0x1008_ff32),
+];
 
 #[cfg(test)]
 mod tests {
