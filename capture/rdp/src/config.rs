@@ -1,8 +1,6 @@
 //! How a session talks to its server: what it signs in with, insists on and asks for.
 
-use capture::{Rect, Size};
-
-use crate::auth::Password;
+use capture::{Password, Rect, Size};
 
 /// How to talk to a server.
 #[derive(Clone, Debug)]

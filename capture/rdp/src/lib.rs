@@ -24,7 +24,7 @@ mod sealed;
 mod session;
 mod stream;
 
-pub use auth::Password;
+pub use capture::Password;
 pub use config::{Config, Depth, Security};
 pub use error::{End, Error, Phase};
 pub use input::{Ears, InputError};

@@ -3,27 +3,7 @@
 pub(crate) mod apple;
 pub(crate) mod vnc;
 
-/// A password. The VNC sign-in looks at its first eight bytes only. `Debug` hides it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Password(String);
-
-impl Password {
-    /// A password as the user gave it.
-    #[must_use]
-    pub const fn new(password: String) -> Self {
-        Self(password)
-    }
-
-    pub(crate) const fn as_str(&self) -> &str {
-        self.0.as_str()
-    }
-}
-
-impl std::fmt::Debug for Password {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Password(…)")
-    }
-}
+use capture::Password;
 
 /// Bytes that nobody can guess, of which a session makes its private key. `Debug` hides them.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,12 +1,8 @@
 //! How a session talks to its server: what it signs in with, insists on and asks for.
 
-use capture::pixels::PixelFormat;
+use capture::{Password, pixels::PixelFormat};
 
-use crate::{
-    auth::{Password, Random},
-    encoding::Encoding,
-    handshake::Tls,
-};
+use crate::{auth::Random, encoding::Encoding, handshake::Tls};
 
 /// How to talk to a server.
 #[derive(Clone, Debug)]

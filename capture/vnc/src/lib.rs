@@ -36,7 +36,8 @@ mod session;
 mod stream;
 mod update;
 
-pub use auth::{Password, Random};
+pub use auth::Random;
+pub use capture::Password;
 pub use clipboard::ClipboardError;
 pub use config::Config;
 pub use driver::{Challenge, DriverError};

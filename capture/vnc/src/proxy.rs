@@ -11,9 +11,11 @@ mod sign_in;
 
 use std::fmt;
 
+use capture::Password;
+
 pub use self::{error::RelayError, relay::Relay};
 use crate::{
-    auth::{Credentials, Password, Random},
+    auth::{Credentials, Random},
     driver::Challenge,
     handshake::Tls,
 };

@@ -8,10 +8,10 @@ mod encode;
 mod serving;
 mod session;
 
-use capture::Size;
+use capture::{Password, Size};
 
 pub use self::session::Session;
-use crate::{auth::Password, driver::Challenge};
+use crate::driver::Challenge;
 
 /// What a client is served.
 #[derive(Clone, Debug)]

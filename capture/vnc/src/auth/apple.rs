@@ -6,10 +6,11 @@ use aes::{
     Aes128,
     cipher::{BlockCipherEncrypt, KeyInit},
 };
+use capture::Password;
 use md5::{Digest, Md5};
 use num_bigint::BigUint;
 
-use super::{Password, Random};
+use super::Random;
 use crate::error::Error;
 
 /// Bytes of our private key: its 256 bits outlast the 128 of the key they guard.

@@ -1,11 +1,10 @@
 //! The answer to the VNC password challenge (RFC 6143 section 7.2.2).
 
+use capture::Password;
 use des::{
     Des,
     cipher::{BlockCipherEncrypt, KeyInit},
 };
-
-use super::Password;
 
 /// Bytes in a challenge and in its answer.
 pub(crate) const CHALLENGE_BYTES: usize = 16;

@@ -1,8 +1,10 @@
 //! The server's side of a handshake (RFC 6143 sections 7.1–7.3): no security, or the VNC password.
 
+use capture::Password;
+
 use super::DriverError;
 use crate::{
-    auth::{Password, vnc},
+    auth::vnc,
     error::Error,
     handshake::{Desktop, SECURITY_NONE, SECURITY_VNC_PASSWORD, Version},
     input::Input,

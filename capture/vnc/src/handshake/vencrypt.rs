@@ -99,8 +99,9 @@ pub(super) fn plain(user: &str, password: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use capture::Password;
+
     use super::*;
-    use crate::auth::Password;
 
     const X509_NONE: u32 = 260;
     const X509_VNC: u32 = 261;
