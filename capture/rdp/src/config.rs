@@ -22,6 +22,8 @@ pub struct Config {
     pub depth: Depth,
     /// Let the server compress what it sends as a whole, beside each picture.
     pub compression: bool,
+    /// Share a clipboard with the machine: its text is asked for whenever it has some.
+    pub clipboard: bool,
     /// How long the picture may go unproven before the server is asked, in milliseconds. What is not
     /// proven is lost with the recorder: less than a second, the way there and back included.
     pub proof_every_ms: u64,
@@ -38,6 +40,7 @@ impl Default for Config {
             monitors: Vec::new(),
             depth: Depth::Bits32,
             compression: true,
+            clipboard: true,
             proof_every_ms: 900,
         }
     }

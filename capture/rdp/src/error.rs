@@ -2,7 +2,7 @@
 
 use capture::{GapReason, Rect, Size, framebuffer::SizeError, source::ErrorKind};
 
-use crate::limits;
+use crate::{clipboard::ClipboardError, limits};
 
 /// What ended a session. The texts hold nothing a peer said.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +84,8 @@ pub enum Error {
     PointerIndex { index: u16 },
     #[error("pointer of {size} is larger than accepted")]
     PointerTooLarge { size: Size },
+    #[error(transparent)]
+    Clipboard(#[from] ClipboardError),
     #[error("decoding failed in a way that it must not")]
     Panicked,
 
@@ -200,7 +202,10 @@ impl Error {
             | Self::UpdateTooLong
             | Self::PointerTooLarge { .. }
             | Self::PixelBudget
-            | Self::ResizeBudget => ErrorKind::Budget,
+            | Self::ResizeBudget
+            | Self::Clipboard(ClipboardError::TooLong { .. } | ClipboardError::Offer) => {
+                ErrorKind::Budget
+            }
             Self::NotRdp
             | Self::UnencryptedBytes
             | Self::Handshake(_)
@@ -212,6 +217,7 @@ impl Error {
             | Self::Picture
             | Self::PictureOutside { .. }
             | Self::PointerIndex { .. }
+            | Self::Clipboard(_)
             | Self::Panicked
             | Self::NoGraphics => ErrorKind::Protocol,
         }

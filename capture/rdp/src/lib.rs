@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
 mod auth;
+pub mod clipboard;
 mod config;
 mod ended;
 mod error;

@@ -46,3 +46,14 @@ pub const SETTLES_MS: u64 = 20;
 
 /// A picture that never comes to rest, as that of a film, is taken as it is after this long.
 pub const SETTLED_BY_MS: u64 = 120;
+
+/// The longest message over the clipboard: longer than any picture that is copied. Nothing is held
+/// of it but [`CLIPBOARD_KEPT_BYTES`].
+pub const CLIPBOARD_BYTES: u32 = 1 << 30;
+
+/// What is kept of a message over the clipboard: text of four million characters, so that of one
+/// longer than is recorded the hash can be told. Of a longer one only the size is reported.
+pub const CLIPBOARD_KEPT_BYTES: usize = 8 * 1024 * 1024;
+
+/// Forms kept of one offer: programs that offer most offer some dozens.
+pub const CLIPBOARD_FORMS: usize = 256;

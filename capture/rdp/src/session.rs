@@ -99,6 +99,9 @@ impl Session {
         let stepped = sealed::run(|| self.run(now_ms, &mut input, framebuffer));
         self.held = held;
         stepped.map_err(|error| self.fail(error))?;
+        if let State::Streaming(stream) = &mut self.state {
+            self.out.extend(stream.talk());
+        }
         self.ask_what_is_due(now_ms);
         Ok(())
     }
@@ -326,8 +329,8 @@ impl Session {
         }
     }
 
-    /// Operates the machine. Nothing is said before the desktop is known, and of a clipboard nothing
-    /// at all.
+    /// Operates the machine. Nothing is said before the desktop is known. Of a clipboard the text is
+    /// offered, where [`Config::clipboard`] asks for one, and goes when the machine asks for it.
     pub fn send_input(&mut self, input: &Act) {
         if let State::Streaming(stream) = &mut self.state {
             self.out.extend(stream.operate(input));

@@ -27,9 +27,10 @@ use ironrdp_pdu::{
     },
 };
 use ironrdp_session::x224::{DisconnectDescription, Processor, ProcessorOutput};
+use ironrdp_svc::SvcProcessorMessages;
 
 use crate::{
-    ended,
+    clipboard, ended,
     error::{End, Error, Phase},
     graphics::Graphics,
     input::{self, Hands},
@@ -68,6 +69,12 @@ impl Output<'_> {
     }
 }
 
+/// The clipboard's channel, where it was joined.
+struct Clipboard {
+    channel: u16,
+    client: clipboard::Client,
+}
+
 /// A desktop and what is said about it.
 pub(crate) struct Stream {
     channels: Processor,
@@ -79,6 +86,7 @@ pub(crate) struct Stream {
     size: Size,
     input_flags: InputFlags,
     hands: Hands,
+    clipboard: Option<Clipboard>,
     resizes: Budget,
     pub(crate) pace: Pace,
 }
@@ -91,7 +99,14 @@ impl Stream {
         proof_every_ms: u64,
         now_ms: u64,
     ) -> Self {
+        let joined = result
+            .static_channels
+            .get_channel_id_by_type::<clipboard::Joined>();
         Self {
+            clipboard: joined.map(|channel| Clipboard {
+                channel,
+                client: clipboard::Client::default(),
+            }),
             channels: Processor::new(
                 result.static_channels,
                 result.user_channel_id,
@@ -138,6 +153,9 @@ impl Stream {
             return Ok(false);
         };
         let action = find_size(&message).ok().flatten().map(|found| found.action);
+        if action == Some(Action::X224) && self.hear_clipboard(&message, output)? {
+            return Ok(true);
+        }
         match (action, self.reactivating.is_some()) {
             (Some(Action::FastPath), false) => {
                 self.graphics.fast_path(&message, &mut self.bulk, output)?;
@@ -149,6 +167,37 @@ impl Stream {
             (None, _) => return Err(Error::Message),
         }
         Ok(true)
+    }
+
+    /// Takes a message if it is one of the clipboard's channel.
+    fn hear_clipboard(&mut self, message: &[u8], output: &mut Output<'_>) -> Result<bool, Error> {
+        let Some(clipboard) = &mut self.clipboard else {
+            return Ok(false);
+        };
+        match mcs::decode_send_data_indication(message) {
+            Ok(sent) if sent.channel_id == clipboard.channel => {
+                let told = clipboard.client.hear(sent.user_data)?;
+                output.events.extend(told.map(SourceEvent::Clipboard));
+                Ok(true)
+            }
+            // What cannot be read is told by who reads it next.
+            Ok(_) | Err(_) => Ok(false),
+        }
+    }
+
+    /// What there is to say about the clipboard.
+    pub(crate) fn talk(&mut self) -> Vec<u8> {
+        let said = match &mut self.clipboard {
+            Some(clipboard) => clipboard.client.say(),
+            None => Vec::new(),
+        };
+        if said.is_empty() {
+            return Vec::new();
+        }
+        let said = SvcProcessorMessages::<clipboard::Joined>::new(said);
+        // None fails: the channel is joined, and a message no longer than its header can say.
+        let written = self.channels.process_svc_processor_messages(said);
+        written.unwrap_or_default()
     }
 
     fn take(&mut self, message: &[u8], output: &mut Output<'_>) -> Result<(), Error> {
@@ -264,6 +313,11 @@ impl Stream {
 
     /// What operates the machine as `act` says.
     pub(crate) fn operate(&mut self, act: &Act) -> Vec<u8> {
+        if let (Act::Clipboard(content), Some(clipboard)) = (act, &mut self.clipboard) {
+            let text = content.text.clone();
+            text.into_iter().for_each(|text| clipboard.client.put(text));
+            return self.talk();
+        }
         let events = self.hands.events(act);
         let short = InputFlags::FASTPATH_INPUT | InputFlags::FASTPATH_INPUT_2;
         if self.input_flags.intersects(short) {

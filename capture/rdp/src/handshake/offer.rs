@@ -14,7 +14,7 @@ use ironrdp_pdu::{
 };
 
 use crate::{
-    auth,
+    auth, clipboard,
     config::{Config, Security},
     error::Error,
 };
@@ -105,10 +105,12 @@ pub(super) fn connector(config: &Config) -> Result<ClientConnector, Error> {
         support_dyn_vc_gfx_protocol: false,
     };
     // What servers are told of our address they do not use, and it is none of their business.
-    Ok(ClientConnector::new(
-        offer,
-        SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-    ))
+    let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let connector = ClientConnector::new(offer, address);
+    Ok(match config.clipboard {
+        true => connector.with_static_channel(clipboard::Joined),
+        false => connector,
+    })
 }
 
 fn desktop(size: Size) -> Option<DesktopSize> {

@@ -1,6 +1,9 @@
 //! A display, what draws on it, and the processes behind it, ended with the test.
 
-use std::process::{Child, Command, Stdio};
+use std::{
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 
 use crate::{clock::wait_for, screenshot::Screenshot};
 
@@ -116,6 +119,19 @@ impl Desktop {
         let mut command = Command::new(program);
         command.args(arguments).env("DISPLAY", self.display());
         command
+    }
+
+    /// Copies the text in `file`, as a program does that lets others paste it.
+    pub(crate) fn copy(&mut self, file: &Path) {
+        let file = file.to_str().unwrap();
+        let owner = ["xclip", "-quiet", "-selection", "clipboard", "-in", file];
+        let mut owner = self.command(&owner);
+        self.processes.spawn(&mut owner);
+    }
+
+    /// What a program pastes, if there is something.
+    pub(crate) fn pasted(&self) -> Option<Vec<u8>> {
+        self.try_run(&["xclip", "-selection", "clipboard", "-out"])
     }
 
     /// A patterned ground, text in colours, a gradient, and the pointer out of the way.

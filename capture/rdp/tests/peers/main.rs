@@ -1,6 +1,7 @@
 //! Real servers: xrdp before a VNC server, and FreeRDP's shadow server on an X display.
 //!
-//! Needs xrdp, freerdp2-shadow-x11, Xvnc, xterm, xsetroot, xdotool, xrandr, xwd and openssl.
+//! Needs xrdp, freerdp2-shadow-x11, Xvnc, xterm, xsetroot, xdotool, xrandr, xclip, xwd and
+//! openssl.
 //! Displays 20 to 29, with VNC ports 5900 and RDP ports 3370 above, of the loopback interface are
 //! this suite's; each test has its own.
 
@@ -13,6 +14,7 @@
 
 mod changes;
 mod client;
+mod clipboard;
 mod clock;
 mod desktop;
 mod pictures;

@@ -31,8 +31,8 @@ impl RdpServer {
             "[Globals]\nini_version=1\nfork=false\nport=tcp://127.0.0.1:{port}\n\
              security_layer=tls\ncrypt_level=high\ncertificate={cert}\nkey_file={key}\n\
              ssl_protocols=TLSv1.2, TLSv1.3\nautorun=desk\nbitmap_cache=true\n\
-             bitmap_compression=true\nmax_bpp=32\nnew_cursors=true\nuse_fastpath=both\n{globals}\n\
-             [Logging]\nLogFile={log}\nLogLevel=INFO\nEnableSyslog=false\n[Channels]\n\
+             bitmap_compression=true\nmax_bpp=32\nnew_cursors=true\nuse_fastpath=both\nallow_channels=true\n{globals}\n\
+             [Logging]\nLogFile={log}\nLogLevel=INFO\nEnableSyslog=false\n[Channels]\ncliprdr=true\n\
              [desk]\nname=desk\nlib=libvnc.so\nip=127.0.0.1\nport={vnc}\nusername=na\npassword=na\n",
             port = desktop.rdp_port(),
             cert = at("cert.pem"),

@@ -37,6 +37,8 @@ impl Played {
         let config = Config {
             security: Security::Tls,
             size: SIZE,
+            // Neither server was asked for its channel.
+            clipboard: false,
             ..Config::default()
         };
         Self {
