@@ -1,7 +1,7 @@
 //! From the first byte to the desktop's size (MS-RDPBCGR section 1.3.1.1): IronRDP's connector,
 //! with the errors told apart that an operator can do something about.
 
-mod offer;
+pub(crate) mod offer;
 mod sign_in;
 
 use ironrdp_connector::{
@@ -14,7 +14,7 @@ use ironrdp_pdu::{
     x224::X224,
 };
 
-use self::sign_in::SignIn;
+pub(crate) use self::sign_in::{SignIn, public_key};
 use crate::{
     config::{Config, Security},
     ended,
@@ -115,7 +115,9 @@ impl Handshake {
             return Ok(Progress::Starved);
         };
         match phase {
-            Phase::Negotiation => self.check_confirm(&message)?,
+            Phase::Negotiation => {
+                chosen(self.config.security, &message)?;
+            }
             _ => ended::check(&message)?,
         }
         self.advance(now_ms, &message, out)
@@ -149,32 +151,6 @@ impl Handshake {
         }
     }
 
-    /// What the server makes of how we would connect, told in our words.
-    fn check_confirm(&self, message: &[u8]) -> Result<(), Error> {
-        let X224(confirm) =
-            decode::<X224<ConnectionConfirm>>(message).map_err(|_| Error::NotRdp)?;
-        match confirm {
-            ConnectionConfirm::Response { protocol, .. } => match self.config.security {
-                Security::Nla if !protocol.intersects(offer::NLA) => Err(Error::NlaMissing),
-                Security::Tls if protocol.intersects(offer::NLA) => Err(Error::NlaRequired),
-                _ if !protocol.intersects(offer::NLA | SecurityProtocol::SSL) => {
-                    Err(Error::TlsRefused)
-                }
-                _ => Ok(()),
-            },
-            ConnectionConfirm::Failure { code } => Err(match code {
-                FailureCode::HYBRID_REQUIRED_BY_SERVER => Error::NlaRequired,
-                FailureCode::SSL_REQUIRED_BY_SERVER if self.config.security == Security::Nla => {
-                    Error::NlaMissing
-                }
-                FailureCode::SSL_NOT_ALLOWED_BY_SERVER | FailureCode::SSL_CERT_NOT_ON_SERVER => {
-                    Error::TlsRefused
-                }
-                code => Error::NegotiationRefused { code: code.into() },
-            }),
-        }
-    }
-
     fn phase(&self) -> Phase {
         use ClientConnectorState as S;
         match &self.connector.state {
@@ -198,6 +174,27 @@ impl Handshake {
             }
             (_, cause) => cause,
         }
+    }
+}
+
+/// What a server makes of how we would connect, and refusals told in our words.
+pub(crate) fn chosen(security: Security, confirm: &[u8]) -> Result<SecurityProtocol, Error> {
+    let X224(confirm) = decode::<X224<ConnectionConfirm>>(confirm).map_err(|_| Error::NotRdp)?;
+    match confirm {
+        ConnectionConfirm::Response { protocol, .. } => match security {
+            Security::Nla if !protocol.intersects(offer::NLA) => Err(Error::NlaMissing),
+            Security::Tls if protocol.intersects(offer::NLA) => Err(Error::NlaRequired),
+            _ if !protocol.intersects(offer::NLA | SecurityProtocol::SSL) => Err(Error::TlsRefused),
+            _ => Ok(protocol),
+        },
+        ConnectionConfirm::Failure { code } => Err(match code {
+            FailureCode::HYBRID_REQUIRED_BY_SERVER => Error::NlaRequired,
+            FailureCode::SSL_REQUIRED_BY_SERVER if security == Security::Nla => Error::NlaMissing,
+            FailureCode::SSL_NOT_ALLOWED_BY_SERVER | FailureCode::SSL_CERT_NOT_ON_SERVER => {
+                Error::TlsRefused
+            }
+            code => Error::NegotiationRefused { code: code.into() },
+        }),
     }
 }
 

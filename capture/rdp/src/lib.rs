@@ -20,6 +20,7 @@ mod keymap;
 pub mod limits;
 mod pace;
 mod pieces;
+pub mod proxy;
 mod request;
 mod sealed;
 mod session;

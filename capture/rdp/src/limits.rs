@@ -7,6 +7,13 @@
 /// From the connection to the desktop, sign-in and licence included.
 pub const HANDSHAKE_MS: u64 = 10_000;
 
+/// How long a driver may take to be let in: a person may have to believe a certificate and to type
+/// a password.
+pub const DRIVER_SIGN_IN_MS: u64 = 60_000;
+
+/// What one end of a relay may say while it is the other's turn to speak.
+pub const EARLY_BYTES: usize = 64 * 1024;
+
 /// From the desktop to its first pixel. A server that draws in a way we did not ask for draws
 /// nothing for us, and would else look like a black screen.
 pub const FIRST_PICTURE_MS: u64 = 10_000;

@@ -7,7 +7,7 @@ use crate::{error::Error, limits};
 /// What has arrived and is not yet consumed: the start of an incomplete message, then the bytes
 /// just received. It copies only where a message straddles two deliveries.
 pub(crate) struct Pieces<'a> {
-    // INVARIANT: never longer than `limits::MESSAGE_BYTES`.
+    // What `next` puts here is never longer than `limits::MESSAGE_BYTES`.
     held: &'a mut Vec<u8>,
     fresh: &'a [u8],
 }
@@ -20,6 +20,11 @@ impl<'a> Pieces<'a> {
     /// Whether nothing has arrived that was not consumed.
     pub(crate) const fn is_empty(&self) -> bool {
         self.held.is_empty() && self.fresh.is_empty()
+    }
+
+    /// Keeps what was not consumed, for who comes to it later.
+    pub(crate) fn keep(self) {
+        self.held.extend_from_slice(self.fresh);
     }
 
     /// The next message, once all of it has arrived. `len_of` tells its length from its first
@@ -44,12 +49,11 @@ impl<'a> Pieces<'a> {
         }
         loop {
             // Without a length, byte by byte: it is told by the first few.
-            let missing = match len_of(self.held)? {
-                Some(len) => len.saturating_sub(self.held.len()),
-                None => 1,
-            };
-            if missing == 0 {
-                return Ok(Some(Cow::Owned(std::mem::take(self.held))));
+            let len = len_of(self.held)?;
+            let missing = len.map_or(1, |len| len.saturating_sub(self.held.len()));
+            if let (0, Some(len)) = (missing, len) {
+                let rest = self.held.split_off(len);
+                return Ok(Some(Cow::Owned(std::mem::replace(self.held, rest))));
             }
             let (now, later) = self.fresh.split_at(missing.min(self.fresh.len()));
             if now.is_empty() {
@@ -89,6 +93,19 @@ mod tests {
         check(&[&[3, 1, 2, 1, 2, 9]], &messages);
         check(&[&[3], &[1], &[2], &[1], &[2], &[9]], &messages);
         check(&[&[3, 1], &[2, 1, 2], &[9]], &messages);
+    }
+
+    #[test]
+    fn what_is_kept_comes_first() {
+        let mut held = Vec::new();
+        let mut pieces = Pieces::new(&mut held, &[1, 2, 9, 3, 0]);
+        assert_eq!(pieces.next(len_of).unwrap().unwrap(), [1].as_slice());
+        pieces.keep();
+        assert_eq!(held, [2, 9, 3, 0]);
+        let mut pieces = Pieces::new(&mut held, &[7, 1]);
+        for message in [&[2, 9][..], &[3, 0, 7], &[1]] {
+            assert_eq!(pieces.next(len_of).unwrap().unwrap(), message);
+        }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use tracing::{Dispatch, dispatcher};
 use crate::error::Error;
 
 /// Runs `step` in silence. After [`Error::Panicked`] nothing that it touched may be used again.
-pub(crate) fn run<T>(step: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn run<T, E: From<Error>>(step: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let silent = || dispatcher::with_default(&Dispatch::none(), step);
-    catch_unwind(AssertUnwindSafe(silent)).unwrap_or(Err(Error::Panicked))
+    catch_unwind(AssertUnwindSafe(silent)).unwrap_or(Err(E::from(Error::Panicked)))
 }
 
 #[cfg(test)]
@@ -22,6 +22,9 @@ mod tests {
     #[test]
     #[allow(clippy::panic, reason = "what is tested is what becomes of one")]
     fn a_panic_becomes_an_error() {
-        assert_eq!(run::<()>(|| panic!("of a decoder")), Err(Error::Panicked));
+        assert_eq!(
+            run::<(), Error>(|| panic!("of a decoder")),
+            Err(Error::Panicked)
+        );
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     handshake::{Handshake, Progress},
     limits,
     pieces::Pieces,
+    proxy::Desktop,
     sealed,
     stream::{Output, Stream},
 };
@@ -22,6 +23,8 @@ use crate::{
 enum State {
     /// Until the desktop's size is known.
     Handshake(Box<Handshake>),
+    /// A desktop that another client has agreed on, until there is something to paint it in.
+    Agreed(Desktop),
     /// Messages and pictures.
     Streaming(Box<Stream>),
     /// Over, and why. Nothing more is read or said.
@@ -60,14 +63,29 @@ impl Session {
     pub fn new(config: Config, now_ms: u64) -> Self {
         let mut out = Vec::new();
         let begun = sealed::run(|| Handshake::begin(config.clone(), &mut out));
+        let state = match begun {
+            Ok(handshake) => State::Handshake(Box::new(handshake)),
+            Err(error) => State::Failed(error),
+        };
+        let mut session = Self::begin(config, now_ms, state);
+        session.out = out;
+        session
+    }
+
+    /// Watches a `desktop` that a driver and its machine have agreed on: what the machine says from
+    /// then on is to be handled, and what asks for proof of the picture is all there is to
+    /// transmit. Answers are the driver's to give, as when it agrees on another size.
+    #[must_use]
+    pub fn watching(desktop: Desktop, config: Config, now_ms: u64) -> Self {
+        Self::begin(config, now_ms, State::Agreed(desktop))
+    }
+
+    const fn begin(config: Config, now_ms: u64, state: State) -> Self {
         Self {
             config,
-            state: match begun {
-                Ok(handshake) => State::Handshake(Box::new(handshake)),
-                Err(error) => State::Failed(error),
-            },
+            state,
             held: Vec::new(),
-            out,
+            out: Vec::new(),
             events: VecDeque::new(),
             pixels: Budget::new(limits::PIXELS_PER_S, limits::PIXEL_WINDOW_S, now_ms),
             ahead_px: 0,
@@ -119,10 +137,17 @@ impl Session {
                         Progress::Starved => false,
                         Progress::Moved => true,
                         Progress::Done(result) => {
-                            self.start(now_ms, *result, framebuffer)?;
+                            let stream = self.start(now_ms, *result, framebuffer)?;
+                            self.state = State::Streaming(Box::new(stream));
                             true
                         }
                     }
+                }
+                State::Agreed(desktop) => {
+                    let result = desktop.clone().into_result(&self.config)?;
+                    let stream = self.start(now_ms, result, framebuffer)?.watching();
+                    self.state = State::Streaming(Box::new(stream));
+                    true
                 }
                 State::Streaming(stream) => {
                     let mut output = Output {
@@ -151,12 +176,10 @@ impl Session {
         now_ms: u64,
         result: ConnectionResult,
         framebuffer: &mut Framebuffer,
-    ) -> Result<(), Error> {
+    ) -> Result<Stream, Error> {
         let desktop = result.desktop_size;
         let size = Size::new(u32::from(desktop.width), u32::from(desktop.height));
         framebuffer.resize(size)?;
-        let stream = Stream::new(result, size, self.config.proof_every_ms, now_ms);
-        self.state = State::Streaming(Box::new(stream));
         self.events.push_back(SourceEvent::Start {
             size,
             server_name: String::new(),
@@ -166,7 +189,8 @@ impl Session {
             at: None,
             shape: graphics::arrow(),
         });
-        Ok(())
+        let proof_every_ms = self.config.proof_every_ms;
+        Ok(Stream::new(result, size, proof_every_ms, now_ms))
     }
 
     /// Tells that `damage` is painted. Servers send a picture in many pieces; what came at once is
@@ -199,7 +223,7 @@ impl Session {
     pub fn poll_upgrade(&self) -> bool {
         match &self.state {
             State::Handshake(handshake) => self.out.is_empty() && handshake.upgrade_is_due(),
-            State::Streaming(_) | State::Failed(_) => false,
+            State::Agreed(_) | State::Streaming(_) | State::Failed(_) => false,
         }
     }
 
@@ -264,6 +288,10 @@ impl Session {
                 let both = [silence, blank].into_iter().flatten();
                 both.min_by_key(|(at_ms, _)| *at_ms)
             }
+            State::Agreed(_) => {
+                let at_ms = self.started_ms.saturating_add(limits::FIRST_PICTURE_MS);
+                Some((at_ms, Error::NoGraphics))
+            }
             State::Failed(_) => None,
         }
     }
@@ -273,7 +301,7 @@ impl Session {
     pub fn is_inside_message(&self) -> bool {
         match &self.state {
             State::Streaming(stream) => !stream.between_messages() || !self.held.is_empty(),
-            State::Handshake(_) | State::Failed(_) => false,
+            State::Handshake(_) | State::Agreed(_) | State::Failed(_) => false,
         }
     }
 
@@ -306,7 +334,7 @@ impl Session {
     pub fn wants_bytes(&self) -> bool {
         match &self.state {
             State::Streaming(stream) => self.ahead_px < stream.size().area_px(),
-            State::Handshake(_) | State::Failed(_) => true,
+            State::Handshake(_) | State::Agreed(_) | State::Failed(_) => true,
         }
     }
 
@@ -343,7 +371,7 @@ impl Session {
         let closed = Error::Closed { inside_message };
         let error = match &self.state {
             State::Handshake(handshake) => handshake.cut_short(closed),
-            State::Streaming(_) => closed,
+            State::Agreed(_) | State::Streaming(_) => closed,
             State::Failed(error) => error.clone(),
         };
         self.fail(error)
@@ -372,7 +400,7 @@ impl Session {
     pub fn poll_timeout(&self) -> Option<u64> {
         let deadline = self.deadline().map(|(at_ms, _)| at_ms);
         match &self.state {
-            State::Handshake(_) => deadline,
+            State::Handshake(_) | State::Agreed(_) => deadline,
             State::Streaming(stream) => {
                 let stalled = stream.pace.stalled_from_ms(self.last_byte_ms);
                 // A stall is no call for action of ours, so it is announced once.
@@ -393,7 +421,7 @@ impl Session {
     pub const fn last_proof_ms(&self) -> Option<u64> {
         match &self.state {
             State::Streaming(stream) => stream.pace.last_proof_ms(),
-            State::Handshake(_) | State::Failed(_) => None,
+            State::Handshake(_) | State::Agreed(_) | State::Failed(_) => None,
         }
     }
 

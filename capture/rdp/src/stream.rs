@@ -85,6 +85,9 @@ pub(crate) struct Stream {
     reactivating: Option<ConnectionActivationSequence>,
     size: Size,
     input_flags: InputFlags,
+    /// Whether it is ours to answer. Where we watch what another client is shown, it is that one's,
+    /// and all we say is what asks for a picture.
+    answers: bool,
     hands: Hands,
     clipboard: Option<Clipboard>,
     resizes: Budget,
@@ -123,9 +126,18 @@ impl Stream {
             reactivating: None,
             size,
             input_flags: result.input_flags,
+            answers: true,
             hands: Hands::default(),
             resizes: Budget::new(limits::RESIZES_PER_S, 1, now_ms),
             pace: Pace::new(proof_every_ms, now_ms),
+        }
+    }
+
+    /// The same, of a desktop that is another client's.
+    pub(crate) fn watching(self) -> Self {
+        Self {
+            answers: false,
+            ..self
         }
     }
 
@@ -207,7 +219,7 @@ impl Stream {
             .process(message, &mut self.bulk, Some(received));
         for taken in taken.map_err(|_| Error::Message)? {
             match taken {
-                ProcessorOutput::ResponseFrame(answer) => output.out.extend(answer),
+                ProcessorOutput::ResponseFrame(answer) => self.answer(&answer, output),
                 ProcessorOutput::GraphicsUpdate(data) => self.graphics.slow_path(&data, output)?,
                 ProcessorOutput::PointerUpdate(data) => {
                     self.graphics.slow_path_pointer(&data, output)?;
@@ -231,7 +243,7 @@ impl Stream {
                         .response_pdu(asked.request_id, soft_sync);
                     if let Some(refusal) = refusal {
                         let answer = self.channels.encode_multitransport_response(&refusal);
-                        output.out.extend(answer.map_err(|_| Error::Message)?);
+                        self.answer(&answer.map_err(|_| Error::Message)?, output);
                     }
                 }
                 ProcessorOutput::SaveSessionInfo { .. }
@@ -243,6 +255,12 @@ impl Stream {
             }
         }
         Ok(())
+    }
+
+    fn answer(&self, answer: &[u8], output: &mut Output<'_>) {
+        if self.answers {
+            output.out.extend_from_slice(answer);
+        }
     }
 
     /// Agrees on the desktop anew (section 1.3.1.3).
@@ -263,7 +281,9 @@ impl Stream {
             sequence
                 .step(message, Some(received), &mut buffer)
                 .map_err(|_| broken.clone())?;
-            output.out.extend_from_slice(buffer.filled());
+            if self.answers {
+                output.out.extend_from_slice(buffer.filled());
+            }
             message = &[];
             if sequence.next_pdu_hint().is_some() {
                 break;
@@ -313,6 +333,9 @@ impl Stream {
 
     /// What operates the machine as `act` says.
     pub(crate) fn operate(&mut self, act: &Act) -> Vec<u8> {
+        if !self.answers {
+            return Vec::new();
+        }
         if let (Act::Clipboard(content), Some(clipboard)) = (act, &mut self.clipboard) {
             let text = content.text.clone();
             text.into_iter().for_each(|text| clipboard.client.put(text));

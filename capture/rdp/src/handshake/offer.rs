@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Network level authentication, with and without a word on whether the user may connect.
-pub(super) const NLA: SecurityProtocol =
+pub(crate) const NLA: SecurityProtocol =
     SecurityProtocol::HYBRID.union(SecurityProtocol::HYBRID_EX);
 
 /// A client's build number that servers take for a current one.
@@ -28,7 +28,7 @@ const BUILD: u32 = 22_621;
 
 /// A connector that has said nothing yet.
 pub(super) fn connector(config: &Config) -> Result<ClientConnector, Error> {
-    let (domain, name) = auth::account(config.user.as_deref().unwrap_or_default());
+    let (_, name) = auth::account(config.user.as_deref().unwrap_or_default());
     if config.security == Security::Nla {
         if name.is_empty() {
             return Err(Error::UserRequired);
@@ -37,6 +37,18 @@ pub(super) fn connector(config: &Config) -> Result<ClientConnector, Error> {
             return Err(Error::PasswordRequired);
         }
     }
+    // What servers are told of our address they do not use, and it is none of their business.
+    let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let connector = ClientConnector::new(offer(config)?, address);
+    Ok(match config.clipboard {
+        true => connector.with_static_channel(clipboard::Joined),
+        false => connector,
+    })
+}
+
+/// What a server is offered and asked for.
+pub(crate) fn offer(config: &Config) -> Result<Offer, Error> {
+    let (domain, name) = auth::account(config.user.as_deref().unwrap_or_default());
     let password = config
         .password
         .as_ref()
@@ -45,7 +57,7 @@ pub(super) fn connector(config: &Config) -> Result<ClientConnector, Error> {
         size: config.size,
         monitors: config.monitors.len(),
     };
-    let offer = Offer {
+    Ok(Offer {
         desktop_size: desktop(config.size).ok_or(unusable.clone())?,
         monitor_layout: match config.monitors.as_slice() {
             [] => None,
@@ -103,13 +115,6 @@ pub(super) fn connector(config: &Config) -> Result<ClientConnector, Error> {
         license_cache: None,
         multitransport_flags: None,
         support_dyn_vc_gfx_protocol: false,
-    };
-    // What servers are told of our address they do not use, and it is none of their business.
-    let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let connector = ClientConnector::new(offer, address);
-    Ok(match config.clipboard {
-        true => connector.with_static_channel(clipboard::Joined),
-        false => connector,
     })
 }
 

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// A sign-in in progress.
-pub(super) struct SignIn {
+pub(crate) struct SignIn {
     sequence: CredsspSequence,
     /// How many messages the server has been sent. The second one says who we are.
     sent: u32,
@@ -33,7 +33,7 @@ const BROKEN: Error = Error::Handshake(Phase::SignIn);
 
 impl SignIn {
     /// Begins to sign in to who holds the key of `certificate`.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         config: &Config,
         protocol: SecurityProtocol,
         certificate: &[u8],
@@ -61,17 +61,17 @@ impl SignIn {
     }
 
     /// Whether nothing more is to be said or heard.
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.sequence.next_pdu_hint().is_none()
     }
 
     /// Whether the server knows who we say we are.
-    pub(super) const fn has_answered(&self) -> bool {
+    pub(crate) const fn has_answered(&self) -> bool {
         self.sent >= 2
     }
 
     /// Takes the next message, if there is one, and answers it.
-    pub(super) fn step(
+    pub(crate) fn step(
         &mut self,
         input: &mut Pieces<'_>,
         out: &mut Vec<u8>,
@@ -118,7 +118,7 @@ impl SignIn {
 }
 
 /// The key that the sign-in is bound to (MS-CSSP section 3.1.5): as it lies in the certificate.
-fn public_key(certificate: &[u8]) -> Result<Vec<u8>, Error> {
+pub(crate) fn public_key(certificate: &[u8]) -> Result<Vec<u8>, Error> {
     let certificate = Certificate::from_der(certificate).map_err(|_| Error::Certificate)?;
     let key = certificate.tbs_certificate().subject_public_key_info();
     let key = key.subject_public_key.as_bytes();
