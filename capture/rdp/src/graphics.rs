@@ -77,10 +77,14 @@ impl Graphics {
         data: &[u8],
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
-        if code == UpdateCode::Synchronize {
-            return Ok(()); // of a time when several clients shared one stream
+        match code {
+            // Of a time when several clients shared one stream.
+            UpdateCode::Synchronize => return Ok(()),
+            UpdateCode::Orders | UpdateCode::SurfaceCommands => {
+                return Err(Error::UpdateUnknown { code: code.as_u8() });
+            }
+            _ => {}
         }
-        let unknown = Error::UpdateUnknown { code: code.as_u8() };
         match FastPathUpdate::decode_with_code(data, code).map_err(|_| Error::Message)? {
             FastPathUpdate::Bitmap(update) => self.pictures.paint(&update, output),
             FastPathUpdate::Palette(colours) => self.pictures.palette.update(colours),
@@ -88,7 +92,7 @@ impl Graphics {
                 let colours = self.pictures.palette.colours();
                 self.pointers.update(&update, colours, output)
             }
-            FastPathUpdate::Orders(_) | FastPathUpdate::SurfaceCommands(_) => Err(unknown),
+            FastPathUpdate::Orders(_) | FastPathUpdate::SurfaceCommands(_) => Err(Error::Message),
         }
     }
 

@@ -159,9 +159,9 @@ impl Handshake {
             | S::EnhancedSecurityUpgrade { .. } => Phase::Negotiation,
             S::Credssp { .. } => Phase::SignIn,
             S::LicensingExchange { .. } => Phase::Licensing,
-            S::CapabilitiesExchange { .. } | S::ConnectionFinalization { .. } => {
-                Phase::Capabilities
-            }
+            S::MultitransportBootstrapping { .. }
+            | S::CapabilitiesExchange { .. }
+            | S::ConnectionFinalization { .. } => Phase::Capabilities,
             _ => Phase::Settings,
         }
     }

@@ -25,6 +25,10 @@ pub const MESSAGE_SILENCE_MS: u64 = 15_000;
 /// promises that a source which stops is a gap within 2 s.
 pub const STALL_MS: u64 = 2_000;
 
+/// An answer still incomplete after this is overdue although bytes trickle in: the picture has
+/// not been proven all that time.
+pub const UNPROVEN_MS: u64 = 15_000;
+
 /// The longest message: what a TPKT header can say. A fast-path message is at most half of it, and
 /// a sign-in message, whose header could say more, is held to it.
 pub const MESSAGE_BYTES: usize = 64 * 1024;

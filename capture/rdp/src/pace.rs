@@ -99,6 +99,24 @@ impl Pace {
     /// other follows.
     pub(crate) fn stalled_from_ms(&self, last_byte_ms: u64) -> Option<u64> {
         let since = self.owed_since_ms?;
-        Some(since.max(last_byte_ms).saturating_add(limits::STALL_MS))
+        let silent = since.max(last_byte_ms).saturating_add(limits::STALL_MS);
+        Some(silent.min(since.saturating_add(limits::UNPROVEN_MS)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_overdue_after_silence_or_a_long_trickle() {
+        let mut pace = Pace::new(900, 0);
+        pace.painted(100);
+        assert_eq!(pace.stalled_from_ms(100), None);
+        assert!(pace.due(1000));
+        assert_eq!(pace.stalled_from_ms(0), Some(1000 + limits::STALL_MS));
+        assert_eq!(pace.stalled_from_ms(2500), Some(2500 + limits::STALL_MS));
+        let trickle = pace.stalled_from_ms(60_000);
+        assert_eq!(trickle, Some(1000 + limits::UNPROVEN_MS));
     }
 }

@@ -5,7 +5,7 @@ use capture::{Rect, Size, framebuffer::BYTES_PER_PX};
 use ironrdp_graphics::{
     color_conversion::{rdp_15bit_to_rgb, rdp_16bit_to_rgb},
     rdp6::BitmapStreamDecoder,
-    rle::{self, RlePixelFormat},
+    rle,
 };
 use ironrdp_pdu::bitmap::{BitmapData, BitmapUpdateData, Compression};
 
@@ -61,15 +61,8 @@ impl Pictures {
                 .map_err(|_| Error::Picture)?;
             (Layout::Rgb24, unpacked.as_slice(), w * 3)
         } else {
-            let depth = Layout::of(bits)?;
-            let format = rle::decompress(packed, unpacked, w, h, usize::from(bits));
-            let layout = match format.map_err(|_| Error::Picture)? {
-                RlePixelFormat::Rgb24 => Layout::Bgr24,
-                RlePixelFormat::Rgb16 => Layout::Rgb16,
-                RlePixelFormat::Rgb15 => Layout::Rgb15,
-                RlePixelFormat::Rgb8 => Layout::Index,
-            };
-            debug_assert_eq!(layout, depth);
+            let layout = Layout::of(bits)?;
+            unpack_runs(packed, unpacked, (w, h), layout)?;
             (layout, unpacked.as_slice(), w * layout.bytes())
         };
         if rows.len() < stride * h {
@@ -80,6 +73,34 @@ impl Pictures {
         output.painted(rect);
         Ok(())
     }
+}
+
+/// Unpacks runs of pixels. IronRDP takes runs that end too soon for a picture, whose rest is then
+/// whatever was there before; so the last byte says whether it was written. It may be written as it
+/// was: then it is asked again with another value.
+fn unpack_runs(
+    packed: &[u8],
+    unpacked: &mut Vec<u8>,
+    (w, h): (usize, usize),
+    layout: Layout,
+) -> Result<(), Error> {
+    unpacked.resize(w * h * layout.bytes(), 0);
+    for mark in [0xa5, 0x5a] {
+        *unpacked.last_mut().ok_or(Error::Picture)? = mark;
+        let format = match layout {
+            Layout::Index => rle::decompress_8_bpp(packed, unpacked, w, h),
+            Layout::Rgb15 => rle::decompress_15_bpp(packed, unpacked, w, h),
+            Layout::Rgb16 => rle::decompress_16_bpp(packed, unpacked, w, h),
+            Layout::Bgr24 | Layout::Rgb24 | Layout::Bgrx32 => {
+                rle::decompress_24_bpp(packed, unpacked, w, h)
+            }
+        };
+        format.map_err(|_| Error::Picture)?;
+        if unpacked.last() != Some(&mark) {
+            return Ok(());
+        }
+    }
+    Err(Error::Picture)
 }
 
 /// What of the screen a picture covers.
@@ -201,5 +222,30 @@ impl Palette {
             *own = *colour;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A picture of 3×2 pixels of a byte each.
+    fn unpacked(packed: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut unpacked = vec![7; 2];
+        unpack_runs(packed, &mut unpacked, (3, 2), Layout::Index).map(|()| unpacked)
+    }
+
+    #[test]
+    fn runs_are_unpacked_to_the_last_pixel() {
+        assert_eq!(unpacked(&[0x66, 9]), Ok(vec![9; 6]), "a run of six nines");
+        assert_eq!(unpacked(&[0x66, 0xa5]), Ok(vec![0xa5; 6]));
+        assert_eq!(unpacked(&[0x66, 0x5a]), Ok(vec![0x5a; 6]));
+    }
+
+    #[test]
+    fn runs_that_end_too_soon_or_too_late_are_no_picture() {
+        assert_eq!(unpacked(&[0x65, 9]), Err(Error::Picture));
+        assert_eq!(unpacked(&[0x67, 9]), Err(Error::Picture));
+        assert_eq!(unpacked(&[]), Err(Error::Picture));
     }
 }
