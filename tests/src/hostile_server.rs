@@ -1,10 +1,13 @@
-//! What does a server that means harm do? One that a test scripts, byte by byte (RFC 6143).
+//! What does a server that means harm do? One that a test scripts, byte by byte: of VNC (RFC 6143)
+//! here, of RDP in `hostile_rdp`.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A listening server whose connections all follow one script.
 #[derive(Debug)]
@@ -34,10 +37,12 @@ impl HostileServer {
                 let script = Arc::clone(&script);
                 // It ends when the client hangs up, which breaks any script.
                 std::thread::spawn(move || {
-                    let mut peer = Peer { stream };
+                    let mut peer = Peer {
+                        stream: Stream::Plain(stream),
+                    };
                     script(&mut peer)?;
                     // Said to its end before it is closed, whatever the client says meanwhile.
-                    peer.stream.shutdown(Shutdown::Write)?;
+                    peer.end()?;
                     peer.hush()
                 });
             }
@@ -49,13 +54,10 @@ impl HostileServer {
         })
     }
 
-    /// What a recorder is given, with that user's name if there is one.
+    /// Where it listens.
     #[must_use]
-    pub fn url(&self, user: Option<&str>) -> String {
-        match user {
-            Some(user) => format!("mac://{user}@{}", self.address),
-            None => format!("vnc://{}", self.address),
-        }
+    pub const fn address(&self) -> SocketAddr {
+        self.address
     }
 }
 
@@ -112,16 +114,45 @@ pub fn rect(at: (u16, u16), size: (u16, u16), encoding: i32) -> Vec<u8> {
 /// The client, as its server sees it.
 #[derive(Debug)]
 pub struct Peer {
-    stream: TcpStream,
+    stream: Stream,
+}
+
+#[derive(Debug)]
+enum Stream {
+    Plain(TcpStream),
+    Encrypted(Box<StreamOwned<ServerConnection, TcpStream>>),
 }
 
 impl Peer {
+    /// Encrypts what is said and heard from here on, as a server with that certificate.
+    ///
+    /// # Errors
+    /// When the client does not agree to it, or has hung up.
+    pub fn encrypt(&mut self, as_whom: Arc<ServerConfig>) -> io::Result<()> {
+        let Stream::Plain(socket) = &self.stream else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut socket = socket.try_clone()?;
+        let mut tls = ServerConnection::new(as_whom).map_err(io::Error::other)?;
+        while tls.is_handshaking() {
+            tls.complete_io(&mut socket)?;
+        }
+        self.stream = Stream::Encrypted(Box::new(StreamOwned::new(tls, socket)));
+        Ok(())
+    }
+
     /// Says `bytes`.
     ///
     /// # Errors
     /// When the client has hung up, as of every method here.
     pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes)
+        match &mut self.stream {
+            Stream::Plain(socket) => socket.write_all(bytes),
+            Stream::Encrypted(stream) => {
+                stream.write_all(bytes)?;
+                stream.flush()
+            }
+        }
     }
 
     /// Hears so many bytes.
@@ -130,7 +161,10 @@ impl Peer {
     /// When the client has hung up.
     pub fn hear(&mut self, len: usize) -> io::Result<Vec<u8>> {
         let mut heard = vec![0; len];
-        self.stream.read_exact(&mut heard)?;
+        match &mut self.stream {
+            Stream::Plain(socket) => socket.read_exact(&mut heard)?,
+            Stream::Encrypted(stream) => stream.read_exact(&mut heard)?,
+        }
         Ok(heard)
     }
 
@@ -139,8 +173,11 @@ impl Peer {
     /// # Errors
     /// Then.
     pub fn pour(&mut self, piece: &[u8]) -> io::Result<()> {
-        let mut heard = self.stream.try_clone()?;
-        std::thread::spawn(move || io::copy(&mut heard, &mut io::sink()));
+        // What an encrypted client says meanwhile is little enough to lie unheard.
+        if let Stream::Plain(socket) = &self.stream {
+            let mut heard = socket.try_clone()?;
+            std::thread::spawn(move || io::copy(&mut heard, &mut io::sink()));
+        }
         loop {
             self.say(piece)?;
         }
@@ -151,7 +188,23 @@ impl Peer {
     /// # Errors
     /// When the connection breaks instead.
     pub fn hush(&mut self) -> io::Result<()> {
-        io::copy(&mut self.stream, &mut io::sink()).map(|_| ())
+        match &mut self.stream {
+            Stream::Plain(socket) => io::copy(socket, &mut io::sink()),
+            Stream::Encrypted(stream) => io::copy(stream, &mut io::sink()),
+        }
+        .map(|_| ())
+    }
+
+    /// Has said all.
+    fn end(&mut self) -> io::Result<()> {
+        match &mut self.stream {
+            Stream::Plain(socket) => socket.shutdown(Shutdown::Write),
+            Stream::Encrypted(stream) => {
+                stream.conn.send_close_notify();
+                stream.flush()?;
+                stream.sock.shutdown(Shutdown::Write)
+            }
+        }
     }
 
     /// Lets the client in and shows it a picture that it has taken when this returns.

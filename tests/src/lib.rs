@@ -13,6 +13,7 @@ pub mod code;
 pub mod cost;
 pub mod desktop;
 pub mod driver;
+pub mod hostile_rdp;
 pub mod hostile_server;
 pub mod http;
 pub mod mac;

@@ -1,148 +1,28 @@
-//! What can a server that means harm do to the recorder? Nothing but end its own session, for a
-//! stated reason, in little memory, while the session beside is untouched.
+//! What can a VNC server that means harm do? Nothing but end its own session.
 
 use std::fs;
-use std::io;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use pipeline_tests::clock::{monotonic, wait_for};
+use pipeline_tests::clock::wait_for;
 use pipeline_tests::hostile_server::{
-    DESKTOP_SIZE, HostileServer, Peer, RAW, SIZE, TIGHT, ZRLE, opening, rect, server_init, update,
+    DESKTOP_SIZE, Peer, RAW, SIZE, TIGHT, ZRLE, opening, rect, server_init, update,
 };
 use pipeline_tests::mac;
 use pipeline_tests::playhead::Home;
-use pipeline_tests::process::{Process, children_of};
-use pipeline_tests::scene::Scene;
 use serde_json::Value;
 
-/// What the recorder's child may hold at its largest, whatever it is sent.
-const PEAK_KIB: u64 = 150 * 1024;
-/// The longest any attack takes: a flood is given up after 15 s, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+use crate::recorded::{Source, at_once, beside_a_good_session};
 
-/// How a recording of a hostile server ended.
-struct Ended {
-    code: Option<i32>,
-    /// What it told with `--json`.
-    told: Vec<Value>,
-    /// What it said on standard error.
-    said: String,
-    /// The most that its child ever held.
-    peak_kib: u64,
-}
+const VNC: Source<'_> = Source {
+    at: "vnc://",
+    options: Vec::new,
+    show: Peer::show,
+};
 
-impl Ended {
-    /// The reason and the detail of the first gap.
-    fn gap(&self) -> Option<(&str, &str)> {
-        let opened = |event: &&Value| event["event"] == "gap" && event["reason"].is_string();
-        let gap = self.told.iter().find(opened)?;
-        Some((gap["reason"].as_str()?, gap["detail"].as_str()?))
-    }
-}
-
-/// Records who plays `script` until the recorder leaves by itself.
-fn record(
-    user: Option<&str>,
-    options: &[&str],
-    script: impl Fn(&mut Peer) -> io::Result<()> + Send + Sync + 'static,
-) -> anyhow::Result<Ended> {
-    let home = Home::new()?;
-    let server = HostileServer::start(script)?;
-    let mut command = home.command("playhead-agent")?;
-    command
-        .args(["record", &server.url(user), "--json"])
-        .args(["--give-up-after", "0"])
-        .args(options);
-    let mut recorder = Process::start("recorder", home.path(), &mut command)?;
-    let id = recorder.id();
-    let mut peak_kib = 0;
-    let until = monotonic() + PATIENCE;
-    let status = loop {
-        peak_kib = peak_kib.max(peak_of_child(id).unwrap_or(0));
-        match recorder.wait(Duration::ZERO) {
-            Ok(status) => break status,
-            Err(error) if until < monotonic() => return Err(error),
-            Err(_) => {}
-        }
-    };
-    let read = |ending: &str| fs::read_to_string(home.path().join(format!("recorder.{ending}")));
-    let lines = read("out")?;
-    Ok(Ended {
-        code: status.code(),
-        told: lines.lines().flat_map(serde_json::from_str).collect(),
-        said: read("log")?,
-        peak_kib,
-    })
-}
-
-fn peak_of_child(id: u32) -> Option<u64> {
-    let child = *children_of(id).ok()?.first()?;
-    let status = fs::read_to_string(format!("/proc/{child}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// A first connection that ends like this with an exit code and words.
-fn check_refused(
-    what: &str,
-    (code, words): (i32, &str),
-    script: impl Fn(&mut Peer) -> io::Result<()> + Send + Sync + 'static,
-) -> anyhow::Result<()> {
-    let ended = record(None, &[], script)?;
-    ensure!(
-        ended.code == Some(code) && ended.said.contains(words),
-        "{what}: {:?}, expected {code} and {words:?}\n{}",
-        ended.code,
-        ended.said
-    );
-    ensure!(ended.peak_kib < PEAK_KIB, "{what}: {} KiB", ended.peak_kib);
-    Ok(())
-}
-
-/// A session that has a picture and then a gap of that reason, told in these words; the recorder
-/// closes it cleanly.
-fn check_gap(
-    what: &str,
-    (reason, words): (&str, &str),
-    attack: impl Fn(&mut Peer) -> io::Result<()> + Send + Sync + 'static,
-) -> anyhow::Result<()> {
-    let ended = record(None, &["--duration", "22s"], move |peer| {
-        peer.show()?;
-        attack(peer)
-    })?;
-    let told = format!("{:#?}\n{}", ended.told, ended.said);
-    let (found, detail) = ended
-        .gap()
-        .with_context(|| format!("{what}: no gap: {told}"))?;
-    ensure!(
-        found == reason && detail.contains(words),
-        "{what}: {found} ({detail}), expected {reason} ({words})"
-    );
-    ensure!(ended.code == Some(0), "{what}: {:?}: {told}", ended.code);
-    ensure!(ended.peak_kib < PEAK_KIB, "{what}: {} KiB", ended.peak_kib);
-    Ok(())
-}
-
-/// Runs `attacks` while a good server is recorded beside, and checks that its recording never
-/// noticed: one child, no gap, a clean end.
-fn beside_a_good_session(attacks: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let scene = Scene::start((640, 480), &[])?;
-    let parent = scene.recorder.process.id();
-    let child = children_of(parent)?;
-    attacks()?;
-    ensure!(
-        children_of(parent)? == child,
-        "the recorder beside has another child"
-    );
-    scene.work(500)?;
-    let (home, _) = scene.close()?;
-    let told = fs::read_to_string(home.path().join("recorder.out"))?;
-    let ended = told.lines().last().context("nothing told")?;
-    let ended: Value = serde_json::from_str(ended)?;
-    ensure!(ended["event"] == "ended" && ended["gaps"] == 0, "{told}");
-    Ok(())
+fn mac(user: &str) -> String {
+    format!("mac://{user}@")
 }
 
 /// Bytes that inflate to fifty million.
@@ -159,12 +39,12 @@ fn peer_what_a_hostile_picture_says_ends_its_own_session_only() -> anyhow::Resul
     let bomb = bomb()?;
     let bomb_bytes = u32::try_from(bomb.len())?.to_be_bytes();
     beside_a_good_session(move || {
-        check_gap(
+        VNC.check_gap(
             "a rectangle off the screen",
             ("disconnected", "leaves the screen"),
             |peer| peer.say(&[update(1), rect((1, 0), SIZE, RAW)].concat()),
         )?;
-        check_gap(
+        VNC.check_gap(
             "a compressed rectangle of four gigabytes",
             ("budget-exceeded", "compressed rectangle of"),
             |peer| {
@@ -173,7 +53,7 @@ fn peer_what_a_hostile_picture_says_ends_its_own_session_only() -> anyhow::Resul
                 peer.pour(&[0x55; 4096])
             },
         )?;
-        check_gap(
+        VNC.check_gap(
             "a clipboard of two gigabytes",
             ("budget-exceeded", "clipboard of"),
             |peer| {
@@ -181,7 +61,7 @@ fn peer_what_a_hostile_picture_says_ends_its_own_session_only() -> anyhow::Resul
                 peer.pour(&[b'a'; 4096])
             },
         )?;
-        check_gap(
+        VNC.check_gap(
             "a zlib bomb",
             ("disconnected", "more than its pixels"),
             move |peer| {
@@ -190,7 +70,7 @@ fn peer_what_a_hostile_picture_says_ends_its_own_session_only() -> anyhow::Resul
                 peer.hush()
             },
         )?;
-        check_gap(
+        VNC.check_gap(
             "a flood of fills",
             ("budget-exceeded", "pixels a second"),
             |peer| {
@@ -199,7 +79,7 @@ fn peer_what_a_hostile_picture_says_ends_its_own_session_only() -> anyhow::Resul
                 peer.pour(&fill.repeat(1000))
             },
         )?;
-        check_gap(
+        VNC.check_gap(
             "a storm of sizes",
             ("budget-exceeded", "changed its size"),
             |peer| {
@@ -207,7 +87,7 @@ fn peer_what_a_hostile_picture_says_ends_its_own_session_only() -> anyhow::Resul
                 peer.pour(&[size((1, 2160)), size((3840, 2160))].concat())
             },
         )?;
-        check_gap(
+        VNC.check_gap(
             "a flood of palettes",
             ("stalled", "does not answer"),
             |peer| {
@@ -215,7 +95,7 @@ fn peer_what_a_hostile_picture_says_ends_its_own_session_only() -> anyhow::Resul
                 peer.pour(&[&head[..], &vec![7; 6 * 65_535]].concat())
             },
         )?;
-        check_gap("a flood of bells", ("stalled", "does not answer"), |peer| {
+        VNC.check_gap("a flood of bells", ("stalled", "does not answer"), |peer| {
             peer.pour(&[2; 65_536])
         })
     })
@@ -223,7 +103,7 @@ fn peer_what_a_hostile_picture_says_ends_its_own_session_only() -> anyhow::Resul
 
 #[test]
 fn peer_rectangles_of_no_size_are_normal_traffic() -> anyhow::Result<()> {
-    let ended = record(None, &["--duration", "3s"], |peer| {
+    let ended = VNC.record(&["--duration", "3s"], |peer| {
         peer.show()?;
         peer.say(&update(2))?;
         peer.say(&rect((0, 0), (0, 0), RAW))?;
@@ -246,32 +126,17 @@ fn steps() -> Vec<Vec<u8>> {
 
 #[test]
 fn peer_a_server_that_stops_in_its_handshake_is_given_up() -> anyhow::Result<()> {
-    // All at once: each takes ten seconds of waiting.
-    let stalls = || {
-        std::thread::scope(|scope| {
-            let stalls: Vec<_> = steps()
-                .into_iter()
-                .map(|said| {
-                    scope.spawn(move || {
-                        let what = format!("silence after {} bytes", said.len());
-                        check_refused(&what, (4, "within 10 s"), move |peer| {
-                            peer.say(&said)?;
-                            peer.hush()
-                        })
-                    })
-                })
-                .collect();
-            stalls.into_iter().try_for_each(|stall| match stall.join() {
-                Ok(checked) => checked,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-        })
-    };
     beside_a_good_session(|| {
-        stalls()?;
+        at_once(steps(), |said| {
+            let what = format!("silence after {} bytes", said.len());
+            VNC.check_refused(&what, (4, "within 10 s"), move |peer| {
+                peer.say(&said)?;
+                peer.hush()
+            })
+        })?;
         for said in steps() {
             let what = format!("an end after {} bytes", said.len());
-            check_refused(&what, (4, "closed the connection"), move |peer| {
+            VNC.check_refused(&what, (4, "closed the connection"), move |peer| {
                 peer.say(&said)
             })?;
         }
@@ -282,21 +147,21 @@ fn peer_a_server_that_stops_in_its_handshake_is_given_up() -> anyhow::Result<()>
 #[test]
 fn peer_a_hostile_handshake_is_refused_by_name() -> anyhow::Result<()> {
     beside_a_good_session(|| {
-        check_refused("no RFB", (4, "does not speak RFB"), |peer| {
+        VNC.check_refused("no RFB", (4, "does not speak RFB"), |peer| {
             peer.say(b"HTTP/1.1 200 OK\r\n\r\n")?;
             peer.hush()
         })?;
         let refused = (3, "refused the connection");
-        check_refused("an endless reason", refused, |peer| {
+        VNC.check_refused("an endless reason", refused, |peer| {
             peer.say(b"RFB 003.008\n\0\xff\xff\xff\xff")?;
             peer.pour(&[b'a'; 65_536])
         })?;
-        check_refused("a name of four gigabytes", (4, "desktop name"), |peer| {
+        VNC.check_refused("a name of four gigabytes", (4, "desktop name"), |peer| {
             peer.say(&opening()[..18])?;
             peer.say(&server_init(SIZE, u32::MAX))?;
             peer.pour(&[b'a'; 65_536])
         })?;
-        check_refused("a screen of four gigapixels", (4, "screen size"), |peer| {
+        VNC.check_refused("a screen of four gigapixels", (4, "screen size"), |peer| {
             peer.say(&opening()[..18])?;
             peer.say(&server_init((u16::MAX, u16::MAX), 4))?;
             peer.pour(b"desk")
@@ -324,25 +189,14 @@ fn peer_a_message_that_stops_or_breaks_is_a_gap_with_its_reason() -> anyhow::Res
     beside_a_good_session(|| {
         for (what, said) in messages() {
             let what = format!("an end inside {what}");
-            check_gap(&what, ("disconnected", "inside a message"), move |peer| {
+            VNC.check_gap(&what, ("disconnected", "inside a message"), move |peer| {
                 peer.say(&said)
             })?;
         }
-        std::thread::scope(|scope| {
-            let stalls: Vec<_> = messages()
-                .into_iter()
-                .map(|(what, said)| {
-                    scope.spawn(move || {
-                        check_gap(what, ("stalled", ""), move |peer| {
-                            peer.say(&said)?;
-                            peer.hush()
-                        })
-                    })
-                })
-                .collect();
-            stalls.into_iter().try_for_each(|stall| match stall.join() {
-                Ok(checked) => checked,
-                Err(panic) => std::panic::resume_unwind(panic),
+        at_once(messages(), |(what, said)| {
+            VNC.check_gap(what, ("stalled", ""), move |peer| {
+                peer.say(&said)?;
+                peer.hush()
             })
         })
     })
@@ -358,7 +212,8 @@ fn peer_a_mac_lets_in_who_has_an_account() -> anyhow::Result<()> {
     };
     let check = |user: &str, text: &str, code: i32, words: &str| -> anyhow::Result<()> {
         let options = ["--duration", "1s", "--password-file", &password(text)?];
-        let ended = record(Some(user), &options, mac::sign_in)?;
+        let at = &mac(user);
+        let ended = Source { at, ..VNC }.record(&options, mac::sign_in)?;
         let said = format!("{:#?}{}", ended.told, ended.said);
         ensure!(
             ended.code == Some(code) && said.contains(words),
@@ -381,13 +236,14 @@ fn peer_a_mac_whose_numbers_give_the_password_away_is_refused() -> anyhow::Resul
     let password = password.to_string_lossy();
     let options = ["--password-file", &*password];
     let (prime, public) = (mac::prime(), mac::public());
+    let at = mac(mac::USER);
     for (prime, public, words) in [
         (&prime - 1_u8, public.clone(), "prime"),
         (&prime >> 600, public, "prime"),
         (prime.clone(), &prime - 1_u8, "public key"),
         (prime.clone(), 1_u8.into(), "public key"),
     ] {
-        let ended = record(Some(mac::USER), &options, move |peer| {
+        let ended = Source { at: &at, ..VNC }.record(&options, move |peer| {
             mac::begin(peer, &prime, &public)?;
             peer.hush()
         })?;
