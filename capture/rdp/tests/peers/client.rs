@@ -166,7 +166,7 @@ impl Client {
 }
 
 /// TLS that believes any certificate: who these servers are is known.
-fn believing() -> ClientConfig {
+pub(crate) fn believing() -> ClientConfig {
     let provider = Arc::new(ring::default_provider());
     ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()

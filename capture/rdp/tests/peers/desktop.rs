@@ -64,6 +64,13 @@ pub(crate) struct Desktop {
 impl Desktop {
     /// A display of a size like `1280x800`, on which a busy picture is drawn.
     pub(crate) fn open(number: u16, size: &str) -> Self {
+        let mut desktop = Self::bare(number, size);
+        desktop.draw();
+        desktop
+    }
+
+    /// The same, on which nothing is drawn.
+    pub(crate) fn bare(number: u16, size: &str) -> Self {
         let mut desktop = Self {
             number,
             processes: Processes::default(),
@@ -85,7 +92,6 @@ impl Desktop {
         wait_for("the X server", || {
             desktop.try_run(&["xdotool", "getmouselocation"])
         });
-        desktop.draw();
         desktop
     }
 
@@ -132,6 +138,15 @@ impl Desktop {
     /// What a program pastes, if there is something.
     pub(crate) fn pasted(&self) -> Option<Vec<u8>> {
         self.try_run(&["xclip", "-selection", "clipboard", "-out"])
+    }
+
+    /// Opens what writes a typed line into `file`, in the lower left corner.
+    pub(crate) fn type_into(&mut self, file: &Path) {
+        let script = format!("head -n 1 > {}; exec sleep 1000", file.display());
+        let xterm = ["xterm", "-geometry", "40x8+0-0", "-e", "sh", "-c", &script];
+        let mut xterm = self.command(&xterm);
+        self.processes.spawn(&mut xterm);
+        wait_for("what listens", || file.exists().then_some(()));
     }
 
     /// A patterned ground, text in colours, a gradient, and the pointer out of the way.

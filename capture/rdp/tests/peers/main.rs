@@ -1,8 +1,8 @@
 //! Real servers: xrdp before a VNC server, and FreeRDP's shadow server on an X display.
 //!
-//! Needs xrdp, freerdp2-shadow-x11, Xvnc, xterm, xsetroot, xdotool, xrandr, xclip, xwd and
+//! Needs xrdp, freerdp2-shadow-x11, freerdp2-x11, Xvnc, xterm, xsetroot, xdotool, xrandr, xclip, xwd and
 //! openssl.
-//! Displays 20 to 29, with VNC ports 5900 and RDP ports 3370 above, of the loopback interface are
+//! Displays 20 to 35, with VNC ports 5900 and RDP ports 3370 above, of the loopback interface are
 //! this suite's; each test has its own.
 
 #![allow(
@@ -17,8 +17,10 @@ mod client;
 mod clipboard;
 mod clock;
 mod desktop;
+mod driven;
 mod pictures;
 mod rdp_server;
+mod relayed;
 mod screenshot;
 mod sign_in;
 mod stillness;

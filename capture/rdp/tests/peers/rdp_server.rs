@@ -85,7 +85,8 @@ pub(crate) const OPEN: &[&str] = &["-auth", "/sec:tls"];
 /// Network level authentication.
 pub(crate) const NLA: &[&str] = &["+auth", "/sec:nla"];
 
-fn certificate(folder: &Path) {
+/// Makes `cert.pem` and `key.pem` in a folder.
+pub(crate) fn certificate(folder: &Path) {
     let made = Command::new("openssl")
         .args([
             "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
