@@ -66,7 +66,8 @@ pub struct RelayConfig {
 /// A user and a password.
 #[derive(Clone, Debug)]
 pub struct Credentials {
-    /// The user's name. In which domain a driver thinks it is does not matter.
+    /// The user's name: `name` or `DOMAIN\name`. A driver may leave the domain out; one that signs in
+    /// through SPNEGO may give no other.
     pub user: String,
     /// The password.
     pub password: Password,

@@ -1,14 +1,8 @@
 //! A driver comes to the door: what it can encrypt with, and whether it knows the password
-//! (MS-RDPBCGR section 5.4.2, MS-CSSP section 3.1.5 as the server).
+//! (MS-RDPBCGR section 5.4.2).
 
-use ironrdp_connector::sspi::{
-    self, AuthIdentity, NegotiateConfig, Username,
-    credssp::{
-        CredSspServer, CredentialsProxy, NStatusCode, ServerError, ServerMode, ServerState,
-        TsRequest,
-    },
-    ntlm::NtlmConfig,
-};
+mod sign_in;
+
 use ironrdp_core::{decode, encode_vec};
 use ironrdp_pdu::{
     find_size,
@@ -19,12 +13,9 @@ use ironrdp_pdu::{
     x224::X224,
 };
 
+use self::sign_in::SignIn;
 use super::{Credentials, error::DriverError};
-use crate::{
-    error::{Error, Phase},
-    handshake,
-    pieces::Pieces,
-};
+use crate::{error::Error, pieces::Pieces};
 
 /// What a driver asked for before it was let in.
 pub(super) struct Request {
@@ -52,8 +43,6 @@ enum State {
     /// It is not.
     Shut,
 }
-
-const BROKEN: DriverError = DriverError::Handshake(Phase::SignIn);
 
 impl Door {
     pub(super) const fn new(credentials: Option<Credentials>) -> Self {
@@ -116,7 +105,7 @@ impl Door {
             },
             State::SignIn(_, sign_in) => {
                 let moved = sign_in.step(driver, out)?;
-                if sign_in.is_done {
+                if sign_in.is_done() {
                     self.state = match std::mem::replace(&mut self.state, State::Shut) {
                         State::SignIn(request, _) => State::Open(request),
                         other => other,
@@ -173,143 +162,4 @@ fn request_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
         Some(_) => Err(Error::NotRdp),
         None => Ok(None),
     }
-}
-
-/// Network level authentication of a driver: CredSSP with NTLM, bare or in SPNEGO. As with the
-/// machine's, `sspi` draws its random numbers itself.
-struct SignIn {
-    known: Known,
-    key: Vec<u8>,
-    /// Nothing before the first message, which tells the kind.
-    server: Option<CredSspServer<Known>>,
-    is_done: bool,
-}
-
-/// Who is let in.
-#[derive(Clone)]
-struct Known(AuthIdentity);
-
-impl CredentialsProxy for Known {
-    type AuthenticationData = AuthIdentity;
-
-    fn auth_data_by_user(&mut self, user: &Username) -> std::io::Result<AuthIdentity> {
-        let known = self.0.username.account_name().to_lowercase();
-        if user.account_name().to_lowercase() != known {
-            return Err(std::io::ErrorKind::NotFound.into());
-        }
-        // The driver's own spelling, and its domain, are part of what it proves.
-        Ok(AuthIdentity {
-            username: user.clone(),
-            password: self.0.password.clone(),
-        })
-    }
-
-    fn auth_data(&mut self) -> std::io::Result<Vec<AuthIdentity>> {
-        Ok(vec![self.0.clone()])
-    }
-}
-
-impl SignIn {
-    fn new(credentials: &Credentials, certificate: &[u8]) -> Result<Self, DriverError> {
-        let key = handshake::public_key(certificate).map_err(|_| DriverError::Certificate)?;
-        // A name that is none lets nobody in.
-        let username = Username::parse(&credentials.user).map_err(|_| BROKEN)?;
-        Ok(Self {
-            known: Known(AuthIdentity {
-                username,
-                password: credentials.password.as_str().to_owned().into(),
-            }),
-            key,
-            server: None,
-            is_done: false,
-        })
-    }
-
-    fn step(&mut self, driver: &mut Pieces<'_>, out: &mut Vec<u8>) -> Result<bool, DriverError> {
-        let message = driver.next(der_len).map_err(|error| match error {
-            Error::MessageTooLong { len_bytes } => DriverError::MessageTooLong { len_bytes },
-            _ => BROKEN,
-        })?;
-        let Some(message) = message else {
-            return Ok(false);
-        };
-        let request = TsRequest::from_buffer(&message).map_err(|_| BROKEN)?;
-        let token = request.nego_tokens.as_deref().unwrap_or_default();
-        let mode = mode_of(token);
-        if self.server.is_none() {
-            let server = CredSspServer::new(self.key.clone(), self.known.clone(), mode);
-            self.server = Some(server.map_err(|_| BROKEN)?);
-        }
-        let Some(server) = &mut self.server else {
-            return Err(BROKEN);
-        };
-        match server.process(request).resolve_to_result() {
-            Ok(ServerState::ReplyNeeded(answer)) => write(&answer, out)?,
-            // What the driver would have us sign in with elsewhere is for nobody.
-            Ok(ServerState::Finished(_)) => self.is_done = true,
-            Err(ServerError { ts_request, error }) => {
-                let refused = is_refusal(&error);
-                if let (Some(mut answer), true) = (ts_request, refused) {
-                    answer.error_code = Some(NStatusCode::LOGON_FAILURE);
-                    answer.nego_tokens = None;
-                    answer.pub_key_auth = None;
-                    write(&answer, out)?;
-                }
-                return Err(match refused {
-                    true => DriverError::PasswordRefused,
-                    false => BROKEN,
-                });
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// How long a message is, by its first bytes: a sequence in DER.
-fn der_len(bytes: &[u8]) -> Result<Option<usize>, Error> {
-    let broken = Error::Handshake(Phase::SignIn);
-    match bytes {
-        [] | [0x30] => Ok(None),
-        [0x30, short @ 0..=0x7f, ..] => Ok(Some(usize::from(*short) + 2)),
-        [0x30, long @ 0x81..=0x83, rest @ ..] => {
-            let of = usize::from(*long & 0x7f);
-            let len = rest.get(..of).map(|len| {
-                let len = len
-                    .iter()
-                    .fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-                len + of + 2
-            });
-            Ok(len)
-        }
-        _ => Err(broken),
-    }
-}
-
-/// In which form a driver signs in, by its first token.
-fn mode_of(token: &[u8]) -> ServerMode {
-    let ntlm = NtlmConfig::default();
-    match token.starts_with(b"NTLMSSP\0") {
-        true => ServerMode::Ntlm(ntlm),
-        false => ServerMode::Negotiate(NegotiateConfig {
-            protocol_config: Box::new(ntlm),
-            package_list: Some("ntlm,!kerberos,!pku2u".into()),
-            client_computer_name: String::new(),
-        }),
-    }
-}
-
-/// Whether a sign-in fails because of who signs in, and not because of how.
-fn is_refusal(error: &sspi::Error) -> bool {
-    matches!(
-        error.error_type,
-        sspi::ErrorKind::LogonDenied
-            | sspi::ErrorKind::MessageAltered
-            | sspi::ErrorKind::DecryptFailure
-            | sspi::ErrorKind::NoCredentials
-            | sspi::ErrorKind::UnknownCredentials
-    )
-}
-
-fn write(answer: &TsRequest, out: &mut Vec<u8>) -> Result<(), DriverError> {
-    answer.encode_ts_request(out).map_err(|_| BROKEN)
 }
