@@ -8,6 +8,7 @@ use crate::{
     child, cli, clock,
     delivery::Places,
     exit::{Failure, Kind},
+    keymap,
 };
 
 /// Checks everything that recording needs and prints a line for each.
@@ -23,6 +24,7 @@ pub(crate) async fn doctor(options: cli::Doctor) -> Result<(), Failure> {
     tell("encoder", encoder());
     tell("spool", spool(&options.places));
     tell("clock", Ok(clock()));
+    tell("keyboards", Ok(keyboards()));
     match Places::open(&options.places).await {
         Ok(places) => {
             tell("store", Ok(places.store.url().to_owned()));
@@ -70,5 +72,14 @@ fn clock() -> String {
         Some(error_ms) => format!("synchronised, off by at most {error_ms} ms"),
         None => "not synchronised: links from logs will have no stated error; run an NTP client"
             .to_owned(),
+    }
+}
+
+/// Layouts that are not installed do not stop a recording; what is typed is then less surely told.
+fn keyboards() -> String {
+    const GERMAN: u32 = 0x407;
+    match keymap::of_layout(GERMAN) {
+        Ok(_) => "layouts are installed".to_owned(),
+        Err(error) => format!("what drivers of rdp:// type counts as typed in America: {error}"),
     }
 }

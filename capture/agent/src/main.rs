@@ -16,6 +16,7 @@ mod exit;
 mod flush;
 mod home;
 mod input;
+mod keymap;
 mod metrics;
 mod proxy;
 mod record;

@@ -249,6 +249,7 @@ mod tests {
             std::net::TcpStream::connect(address).unwrap();
             std::fs::write(folder.path().join("spool"), b"record").unwrap();
             assert_eq!(std::thread::spawn(|| 7).join().unwrap(), 7);
+            crate::keymap::of_layout(0x407).unwrap();
         });
     }
 }
