@@ -6,10 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 
 use crate::certificate::{Authority, Days};
 use crate::desktop::Desktop;
+use crate::playhead::Home;
 use crate::process::Process;
 
 /// Ports lie this far above a desktop's display.
@@ -43,8 +44,8 @@ impl RdpServer {
             "[Globals]\nini_version=1\nfork=false\nport=tcp://{address}\nsecurity_layer=tls\n\
              crypt_level=high\ncertificate={cert}\nkey_file={key}\n\
              ssl_protocols=TLSv1.2, TLSv1.3\nautorun=desk\nbitmap_compression=true\n\
-             bulk_compression=true\nmax_bpp=32\nnew_cursors=true\nuse_fastpath=both\n\
-             [Logging]\nLogFile={log}\nLogLevel=INFO\nEnableSyslog=false\n[Channels]\n\
+             bulk_compression=true\nmax_bpp=32\nnew_cursors=true\nuse_fastpath=both\nallow_channels=true\n\
+             [Logging]\nLogFile={log}\nLogLevel=INFO\nEnableSyslog=false\n[Channels]\ncliprdr=true\n\
              [desk]\nname=desk\nlib=libvnc.so\nip=127.0.0.1\nport={vnc}\nusername=na\npassword=na\n",
             log = folder.join("xrdp-server.log").display(),
             vnc = desktop.address().port(),
@@ -84,6 +85,21 @@ impl RdpServer {
         let mut server = Process::start(name, folder, command)?;
         server.wait_until(name, START, || TcpStream::connect(address).is_ok())?;
         Ok(Self { server, address })
+    }
+
+    /// The pin that a recorder names which does not believe the certificate.
+    ///
+    /// # Errors
+    /// When it is not refused for that.
+    pub fn pin(&self, home: &Home, options: &[&str]) -> anyhow::Result<String> {
+        let url = self.url();
+        let asked = [&["record", &url, "--duration", "5s"], options].concat();
+        let output = home.agent(&asked)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let unbelieved = said.contains("no root of this system vouches for it");
+        ensure!(output.status.code() == Some(3) && unbelieved, "{said}");
+        let (_, pin) = said.split_once("--tls-pin ").context("no pin")?;
+        Ok(pin.split_whitespace().next().unwrap_or_default().to_owned())
     }
 
     /// What the recorder is given.

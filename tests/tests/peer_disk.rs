@@ -66,11 +66,11 @@ fn peer_a_disk_that_fills_is_a_gap_and_each_policy_is_kept() -> anyhow::Result<(
         paused = paused.display()
     );
     let (policy, socket) = (closed.policy(POLICY)?, closed.path().join("marks"));
-    let socket_path = socket.to_string_lossy();
+    let listener = format!("unix:{}", socket.display());
     let options = [
         ["--on-unrecorded", &hook],
         ["--policy", &policy],
-        ["--driver", &socket_path],
+        ["--marks", &listener],
     ];
     let scene = Scene::start_in(closed, (640, 480), &options.concat())?;
     let options = ["--unrecorded", "fail-open"];

@@ -162,17 +162,10 @@ fn peer_a_secret_entered_on_the_desktop_leaves_no_trace() -> anyhow::Result<()> 
     const SECRET: &str = "correct horse battery staple";
     let home = Home::new()?;
     let desktop = Desktop::start(home.path(), (640, 480))?;
-    let (policy, socket) = (home.policy(KEEP)?, home.path().join("driver"));
-    let socket_path = socket.to_string_lossy();
+    let (policy, socket) = (home.policy(KEEP)?, home.path().join("marks"));
+    let listener = format!("unix:{}", socket.display());
     let input = input_of(&desktop);
-    let options = [
-        "--input",
-        &input,
-        "--policy",
-        &policy,
-        "--driver",
-        &socket_path,
-    ];
+    let options = ["--input", &input, "--policy", &policy, "--marks", &listener];
     let recorder = Recorder::start(&home, &desktop.url(), &options)?;
     let mut marks = Marks::at_socket(&socket)?;
     copy(&desktop, "copied before")?;
@@ -213,11 +206,11 @@ fn peer_a_secret_outlives_its_recorder() -> anyhow::Result<()> {
     let desktop = Desktop::start(home.path(), (640, 480))?;
     let _painter = Painter::start(home.path(), &desktop, &["--seconds", "600"])?;
     let policy = home.policy(&format!("{KEEP}{MASK}"))?;
-    let (input, socket) = (input_of(&desktop), home.path().join("driver"));
+    let (input, socket) = (input_of(&desktop), home.path().join("marks"));
     let options = [
         ["--input", &input],
         ["--policy", &policy],
-        ["--driver", &socket.to_string_lossy()],
+        ["--marks", &format!("unix:{}", socket.display())],
     ];
     let recorder = Recorder::start(&home, &desktop.url(), &options.concat())?;
     let mut marks = Marks::at_socket(&socket)?;

@@ -285,15 +285,16 @@ fn secret(upstream: &str, secret: &str) -> anyhow::Result<Vec<(String, Value)>> 
     let masks = "[[mask]]\nname = \"secret\"\nrect = \"full\"\n\
         from_mark = \"secret.begin\"\nto_mark = \"secret.end\"\n";
     let policy = home.policy(&format!("{KEEP}{masks}"))?;
-    let socket = home.path().join("driver");
+    let socket = home.path().join("marks");
+    let listener = format!("unix:{}", socket.display());
     let options = [
         "--once",
         "--upstream",
         upstream,
         "--policy",
         &policy,
-        "--driver",
-        &socket.to_string_lossy(),
+        "--marks",
+        &listener,
     ];
     let proxy = Proxy::start(&home, &desktop.url(), &options)?;
     let mut driver = Driver::connect(proxy.address, None)?;

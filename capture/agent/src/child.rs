@@ -6,6 +6,7 @@ mod clients;
 mod connection;
 mod drive;
 mod guest;
+mod hands;
 mod health;
 mod inbox;
 mod isolate;
@@ -36,14 +37,14 @@ use self::{
     connection::Connection,
     drive::Outcome,
     guest::Guest,
-    inbox::{Inbox, StopCause, Told, Waiting},
-    recording::Recording,
+    inbox::{Inbox, Operate, StopCause, Told, Waiting},
+    recording::{Recording, beside::EVERYBODY},
     reports::Reports,
 };
 use crate::{
     clock::BootTime,
     duration::GiveUp,
-    wire::{DRIVER_FD, LISTENER_FD, Refusal, Report, Spec, Task, Upstream},
+    wire::{DRIVER_FD, LISTENER_FD, Refusal, Report, Spec, Task, Undone, Upstream},
 };
 
 /// The longest task: a policy and a run's context fit many times over.
@@ -166,7 +167,7 @@ async fn record(spec: Spec, mut inbox: Inbox, reports: &Reports) -> anyhow::Resu
     let mut wait_ms = FIRST_WAIT_MS;
     let only = spec.driven == Some(Upstream::Single);
     loop {
-        let connecting = Connection::open(&spec.source, &spec.access, spec.driven);
+        let connecting = Connection::open(&spec.source, &spec.access, spec.connection());
         let lost = match meanwhile(connecting, &mut recording, &mut inbox).await? {
             Err((cause, at)) => return finish(&mut recording, cause, at),
             Ok(Ok(connection)) => {
@@ -195,6 +196,7 @@ async fn record(spec: Spec, mut inbox: Inbox, reports: &Reports) -> anyhow::Resu
         }
         recording.gap(lost.reason, &lost.detail)?;
         let now = BootTime::now();
+        recording.hands_off(now, &[Origin::Driver])?;
         if let Some(clients) = inbox.clients() {
             clients.part();
             recording.hands_off(now, &[Origin::Wire])?;
@@ -262,8 +264,16 @@ async fn meanwhile<T>(
                 recording.enforced()?;
                 continue;
             }
-            // The inbox keeps fences; and without a machine nobody is served.
-            Told::Fence(_) | Told::Asked => continue,
+            Told::Operate(Operate { id, .. }) => {
+                let why = match recording.started() {
+                    true => "the machine is not connected",
+                    false => Undone::TOO_EARLY,
+                };
+                recording.operated(id, Err(Undone::because(why)));
+                continue;
+            }
+            // The inbox keeps fences; and without a machine nobody is served, or holds anything.
+            Told::Fence(_) | Told::Asked | Told::LetGo { .. } => continue,
         };
         return Ok(Err((cause, hang_up(recording, inbox).await?)));
     }
@@ -277,7 +287,7 @@ async fn hang_up(recording: &mut Recording<'_>, inbox: &mut Inbox) -> anyhow::Re
         recording.act(&act)?;
     }
     let now = BootTime::now();
-    recording.hands_off(now, &[Origin::Wire, Origin::Guest])?;
+    recording.hands_off(now, &EVERYBODY)?;
     // The end is past all that was done.
     Ok(now.plus_ms(1))
 }

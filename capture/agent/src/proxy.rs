@@ -34,6 +34,12 @@ pub(crate) async fn proxy(options: cli::Proxy) -> Result<(), Failure> {
             "--session: each driver begins a session of its own"
         )));
     }
+    if options.record.driver.is_some() {
+        return Err(usage(anyhow!(
+            "--driver: a proxy's driver connects to --listen, and tells marks at --marks; this is \
+             for `record`"
+        )));
+    }
     options.record.fails_closed(true).map_err(usage)?;
     if options.record.source.protocol == Protocol::Rdp {
         return Err(usage(anyhow!(

@@ -5,6 +5,8 @@ mod announce;
 mod carrier;
 mod child_process;
 mod courier;
+pub(crate) mod driver;
+mod lines;
 pub(crate) mod marks;
 mod probe;
 mod recorder;

@@ -4,9 +4,14 @@
 //! The child handles the recorded machine's bytes and holds no credentials but the source's own.
 //! The parent holds those of store and catalogue and never sees the peer's bytes.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
-use capture::{Anchor, GapReason, MediaTime, SessionId, WallTime, mark::Mark, session::RunContext};
+use capture::{
+    Anchor, GapReason, MediaTime, Point, SessionId, WallTime,
+    input::{Buttons, Key},
+    mark::Mark,
+    session::RunContext,
+};
 use encoder::Encoder;
 use policy::Marks;
 use segment::end::EndReason;
@@ -76,6 +81,8 @@ pub(crate) struct Spec {
     /// How the machine is connected to, if [`DRIVER_FD`] is the connection of somebody who drives
     /// it.
     pub(crate) driven: Option<Upstream>,
+    /// Whether the machine is operated over the recorder's own connection, by [`Command::Operate`].
+    pub(crate) operated: bool,
     /// How much of the spool's disk is kept free.
     pub(crate) reserve: Reserve,
     /// Whether the machine is not to be used while it cannot be recorded.
@@ -87,6 +94,15 @@ impl Spec {
     /// driver off. Who only watches has to ask somebody else to.
     pub(crate) const fn cuts_off(&self) -> bool {
         self.fail_closed && self.driven.is_some()
+    }
+
+    /// What the recorder's own connection is for: whoever operates the machine over it is served as
+    /// if there was no other.
+    pub(crate) const fn connection(&self) -> Option<Upstream> {
+        match self.operated {
+            true => Some(Upstream::Single),
+            false => self.driven,
+        }
     }
 }
 
@@ -130,6 +146,78 @@ pub(crate) enum Command {
     },
     /// Somebody has made sure that the machine is not used while it cannot be recorded.
     Enforced,
+    /// Do this to the machine, all of it or nothing, and answer with [`Report::Operated`].
+    Operate {
+        /// What the answer names.
+        id: u64,
+        /// Who asks.
+        driver: u64,
+        /// What is to be done, in order.
+        deeds: Vec<Deed>,
+    },
+    /// This driver has gone: what it holds down comes up.
+    LetGo {
+        /// Who.
+        driver: u64,
+    },
+}
+
+/// One thing that a driver does to the machine.
+///
+/// `Debug` shows no key and no text: input must not reach a log.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Deed {
+    /// A key goes down or up.
+    Key(Key),
+    /// A text is typed.
+    Text(String),
+    /// The pointer is moved to a place on the desktop.
+    Move(Point),
+    /// Buttons go down where the pointer is.
+    Press(Buttons),
+    /// They come up.
+    Release(Buttons),
+    /// A text is put on the machine's clipboard.
+    Clipboard(String),
+}
+
+impl fmt::Debug for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Deed(…)")
+    }
+}
+
+/// What became of a driver's deeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Done {
+    /// When it was, in the session's time.
+    pub(crate) t: MediaTime,
+    /// Whether it is in the record: not where there is no room, and the machine may be used
+    /// unrecorded.
+    pub(crate) recorded: bool,
+}
+
+/// Why nothing of a driver's deeds was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Undone {
+    /// What is wrong, for the driver.
+    pub(crate) error: String,
+    /// Which of them it was that could not be done.
+    pub(crate) deed: Option<usize>,
+}
+
+impl Undone {
+    /// Before the first frame is durable.
+    pub(crate) const TOO_EARLY: &str = "nothing is recorded yet";
+
+    /// It is not about any of them.
+    pub(crate) fn because(error: &str) -> Self {
+        Self {
+            error: error.to_owned(),
+            deed: None,
+        }
+    }
 }
 
 /// What the child reports.
@@ -179,6 +267,13 @@ pub(crate) enum Report {
         id: u64,
         /// Since when.
         t: MediaTime,
+    },
+    /// A driver's deeds are recorded and handed to the machine, or nothing of them was done.
+    Operated {
+        /// The [`Command::Operate`] this answers.
+        id: u64,
+        /// What became of them.
+        result: Result<Done, Undone>,
     },
     /// The machine was probed.
     Probed {

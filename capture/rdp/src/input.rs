@@ -27,7 +27,7 @@ const STEP: i16 = 120;
 const HELD: usize = 64;
 
 /// What is held down.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Hands {
     buttons: Buttons,
     at: Option<(u16, u16)>,
@@ -127,6 +127,11 @@ impl Hands {
         events.extend(pressed.filter_map(|button| turn(button, at, true)));
         events
     }
+}
+
+/// Whether it tells what is typed instead of which key.
+pub(crate) const fn is_unicode(event: &Event) -> bool {
+    matches!(event, Event::UnicodeKeyboardEvent(..))
 }
 
 /// The event in the form for servers that do not know the short one.

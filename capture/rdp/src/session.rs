@@ -365,6 +365,15 @@ impl Session {
         }
     }
 
+    /// Which of `inputs`, sent in this order, the server could not be told, and why.
+    #[must_use]
+    pub fn refusal(&self, inputs: &[Act]) -> Option<(usize, &'static str)> {
+        match &self.state {
+            State::Streaming(stream) => stream.refusal(inputs),
+            _ => None,
+        }
+    }
+
     /// Says that the peer has closed the connection, and gives back what that means here.
     pub fn handle_close(&mut self) -> Error {
         let inside_message = self.is_inside_message();

@@ -357,6 +357,28 @@ impl Stream {
         }
     }
 
+    /// Which of `acts`, done in this order, the server cannot be told, and why. It is told nothing.
+    pub(crate) fn refusal(&self, acts: &[Act]) -> Option<(usize, &'static str)> {
+        let mut hands = self.hands.clone();
+        let mut refuse = |act: &Act| {
+            let events = hands.events(act);
+            match act {
+                Act::Clipboard(_) if self.clipboard.is_none() => {
+                    Some("this server has no clipboard")
+                }
+                Act::Key(_) if events.is_empty() => Some("RDP has no such key"),
+                Act::Key(_) if !self.input_flags.contains(InputFlags::UNICODE) => {
+                    events.iter().any(input::is_unicode).then_some(
+                        "this server takes what an American keyboard types, with Shift held for it",
+                    )
+                }
+                Act::Key(_) | Act::Pointer(_) | Act::Clipboard(_) => None,
+            }
+        };
+        let mut acts = acts.iter().enumerate();
+        acts.find_map(|(place, act)| refuse(act).map(|why| (place, why)))
+    }
+
     /// The message that holds `what`.
     fn said(&self, what: ShareDataPdu) -> Vec<u8> {
         let mut buffer = WriteBuf::new();

@@ -1,9 +1,11 @@
 //! Keys, named as X11 and RFB name them (RFC 6143 section 7.5.4).
 
-use std::fmt;
+use std::{collections::HashMap, fmt, sync::LazyLock};
+
+use serde::{Deserialize, Serialize};
 
 /// A key that went down or up.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// Which.
     pub keysym: Keysym,
@@ -20,7 +22,8 @@ impl fmt::Debug for Key {
 }
 
 /// What a key means: an X11 keysym.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Keysym(pub u32);
 
 /// A key that changes what others mean while it is down.
@@ -87,10 +90,47 @@ impl Keysym {
             return typed.to_string();
         }
         match xkeysym::Keysym::new(self.0).name() {
-            Some(name) => name.trim_start_matches("XK_").to_owned(),
+            Some(name) => without_prefix(name),
             None => format!("0x{:x}", self.0),
         }
     }
+}
+
+/// Where X11's names with values are: all but the Unicode ones, which have no names, and vendors'
+/// own.
+const NAMED: [std::ops::RangeInclusive<u32>; 2] = [0x20..=0xffff, 0x1008_0000..=0x1008_ffff];
+/// Second names of keys that keyboards have.
+const ALIASES: [(&str, u32); 4] = [
+    ("Page_Up", 0xff55),
+    ("Page_Down", 0xff56),
+    ("KP_Page_Up", 0xff9a),
+    ("KP_Page_Down", 0xff9b),
+];
+
+impl Keysym {
+    /// The keysym that X11 calls `name`, without its prefix (`Return`, `Control_L`, `eacute`), or
+    /// that types the one character which `name` is.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        static BY_NAME: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
+            let all = NAMED.into_iter().flatten().filter_map(|keysym| {
+                let name = xkeysym::Keysym::new(keysym).name()?;
+                Some((without_prefix(name), keysym))
+            });
+            let aliases = ALIASES.map(|(name, keysym)| (name.to_owned(), keysym));
+            all.chain(aliases).collect()
+        });
+        let mut characters = name.chars();
+        if let (Some(typed), None) = (characters.next(), characters.next()) {
+            return Some(Self::of(typed)).filter(|keysym| keysym.char() == Some(typed));
+        }
+        BY_NAME.get(name).copied().map(Self)
+    }
+}
+
+/// `Return` of `XK_Return`, `XF86AudioMute` of `XF86XK_AudioMute`.
+fn without_prefix(name: &str) -> String {
+    name.replacen("XK_", "", 1)
 }
 
 impl fmt::Debug for Keysym {
@@ -136,6 +176,43 @@ mod tests {
             assert_eq!(Keysym(keysym).name(), name);
         }
         assert_eq!(Keysym(0x6000_0000).name(), "0x60000000");
+    }
+
+    #[test]
+    fn a_key_is_found_by_its_name() {
+        for (name, keysym) in [
+            ("Return", 0xff0d),
+            ("Control_L", 0xffe3),
+            ("ISO_Level3_Shift", 0xfe03),
+            ("F12", 0xffc9),
+            ("Prior", 0xff55),
+            ("Page_Up", 0xff55),
+            ("space", 0x20),
+            ("eacute", 0xe9),
+            ("XF86AudioMute", 0x1008_ff12),
+            ("a", 0x61),
+            ("A", 0x41),
+            ("7", 0x37),
+            (" ", 0x20),
+            ("ж", 0x6d6),
+            ("😀", 0x0101_f600),
+        ] {
+            assert_eq!(Keysym::named(name), Some(Keysym(keysym)), "{name}");
+        }
+        for name in [
+            "",
+            "return",
+            "XK_Return",
+            "Ctrl",
+            "ab",
+            "\n",
+            "\u{7f}",
+            "\u{fffe}",
+        ] {
+            assert_eq!(Keysym::named(name), None, "{name:?}");
+        }
+        let f12 = Keysym(0xffc9);
+        assert_eq!(Keysym::named(&f12.name()), Some(f12));
     }
 
     #[test]

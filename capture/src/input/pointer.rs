@@ -1,5 +1,7 @@
 //! The pointer's place and buttons, as RFB tells them (RFC 6143 section 7.5.5).
 
+use serde::{Deserialize, Serialize};
+
 use crate::Point;
 
 /// The pointer after something happened to it.
@@ -14,7 +16,8 @@ pub struct Pointer {
 /// Buttons that are down, one bit each, in RFB's order: bit 0 is the left one.
 ///
 /// A step of a wheel is a button that goes down and up again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Buttons(pub u16);
 
 /// One button.
@@ -68,6 +71,13 @@ impl Button {
 }
 
 impl Buttons {
+    /// `button` alone; of a wheel, the direction of its step.
+    #[must_use]
+    pub fn of(button: Button) -> Self {
+        let place = Button::ALL.iter().position(|&other| other == button);
+        Self(place.map_or(0, |place| 1 << place))
+    }
+
     /// The buttons that are down in `self` and not in `before`.
     pub fn pressed_since(self, before: Self) -> impl Iterator<Item = Button> {
         Self(self.0 & !before.0).iter()
@@ -92,5 +102,7 @@ mod tests {
         assert_eq!(pressed, [Button::Wheel { dx: 0, dy: 1 }]);
         assert_eq!(before.pressed_since(after).count(), 0);
         assert_eq!(after.iter().next(), Some(Button::Left));
+        assert_eq!(Buttons::of(Button::Left), before);
+        assert_eq!(Buttons::of(Button::Forward), Buttons(1 << 8));
     }
 }

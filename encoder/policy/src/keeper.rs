@@ -69,6 +69,12 @@ impl Keeper {
         self.marks.any()
     }
 
+    /// How far time has been told: nothing more is recorded before it.
+    #[must_use]
+    pub const fn now(&self) -> MediaTime {
+        self.now
+    }
+
     /// `origin` told `mark`. What was being typed ends here.
     pub fn mark(&mut self, t: MediaTime, origin: Origin, mark: &Mark, out: &mut Vec<Event>) {
         let t = self.advance(t, out);

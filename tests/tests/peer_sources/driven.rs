@@ -100,7 +100,8 @@ impl Pointer {
 fn check(port: u16, pointer: &Pointer, painted: bool) {
     let home = Home::new().unwrap();
     let socket = home.path().join("marks.sock");
-    let options = ["--once", "--driver", &socket.to_string_lossy()];
+    let marks = format!("unix:{}", socket.display());
+    let options = ["--once", "--marks", &marks];
     let url = format!("vnc://127.0.0.1:{port}");
     let mut proxy = Proxy::start(&home, &url, &options).unwrap();
     let listening = proxy.events("listening").unwrap();

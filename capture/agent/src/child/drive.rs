@@ -9,12 +9,16 @@ use capture::{Damage, GapReason, event::Origin, input::Input, source::SourceEven
 
 use super::{
     connection::Connection,
+    hands::Hands,
     health::{Light, State, Watch},
-    inbox::{Act, Inbox, StopCause, Told},
+    inbox::{Act, Inbox, Operate, StopCause, Told},
     lost::Lost,
     recording::{Desktop, Recording},
 };
-use crate::clock::BootTime;
+use crate::{
+    clock::BootTime,
+    wire::{Done, Undone},
+};
 
 /// A session that is asked to stop asks for a proof that its picture stood until then, and waits
 /// this long for it: a source that answers at all answers sooner.
@@ -106,6 +110,18 @@ pub(super) async fn drive(
                         return Ok(Outcome::Lost(lost));
                     }
                 }
+                Told::Operate(asked) => {
+                    let id = asked.id;
+                    let done = view.operate(asked, &mut connection, recording)?;
+                    // Answered once the machine has been told.
+                    let sent = connection.send().await;
+                    let broken = || Err(Undone::because("the machine was lost meanwhile"));
+                    recording.operated(id, if sent.is_ok() { done } else { broken() });
+                    if let Err(lost) = sent {
+                        return Ok(Outcome::Lost(lost));
+                    }
+                }
+                Told::LetGo { driver } => view.let_go(Some(driver), &mut connection, recording)?,
                 Told::Guest { lost } => recording.guest(lost)?,
                 Told::Enforced => recording.enforced()?,
                 Told::Fence(_) => {} // the inbox keeps them
@@ -143,6 +159,8 @@ struct View {
     proven: Option<BootTime>,
     /// How long the screen has been black.
     black: Watch,
+    /// What is held down by who operates the machine over this connection.
+    hands: Hands,
 }
 
 impl View {
@@ -220,18 +238,83 @@ impl View {
         if act.origin != Origin::Wire {
             return Ok(());
         }
-        if let Input::Pointer(pointer) = &act.input {
-            let at = Some(pointer.at);
-            if let Some(clients) = inbox.clients() {
-                clients.cursor(at, None);
+        self.lead(act, connection, recording);
+        if let Some(clients) = inbox.clients() {
+            if let Input::Pointer(pointer) = &act.input {
+                clients.cursor(Some(pointer.at), None);
             }
-            if recording.cursor(at, None) {
-                self.pointer_changed(act.received, connection);
-            }
-        }
-        if inbox.clients().is_some() {
             connection.session.send_input(&act.input);
             connection.send().await?;
+        }
+        Ok(())
+    }
+
+    /// The pointer goes where `act` has moved it.
+    fn lead(&mut self, act: &Act, connection: &mut Connection, recording: &mut Recording<'_>) {
+        if let Input::Pointer(pointer) = &act.input
+            && recording.cursor(Some(pointer.at), None)
+        {
+            self.pointer_changed(act.received, connection);
+        }
+    }
+
+    /// Does what a driver wants done to the machine, over this connection, if all of it can be
+    /// done.
+    fn operate(
+        &mut self,
+        asked: Operate,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+    ) -> anyhow::Result<Result<Done, Undone>> {
+        let size = match &self.desktop {
+            Some(desktop) if recording.started() => desktop.size,
+            _ => return Ok(Err(Undone::because(Undone::TOO_EARLY))),
+        };
+        if recording.refuses_drivers() {
+            let error = "there is no room to record; see --unrecorded";
+            return Ok(Err(Undone::because(error)));
+        }
+        let session = &connection.session;
+        let refusal = |inputs: &[Input]| session.refusal(inputs);
+        let inputs = self
+            .hands
+            .operate(asked.driver, &asked.deeds, size, refusal);
+        let inputs = match inputs {
+            Ok(inputs) => inputs,
+            Err(undone) => return Ok(Err(undone)),
+        };
+        self.act(inputs, asked.received, connection, recording)?;
+        Ok(Ok(recording.done()))
+    }
+
+    /// Lets go of all that `driver` holds down, or everybody.
+    fn let_go(
+        &mut self,
+        driver: Option<u64>,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+    ) -> anyhow::Result<()> {
+        let inputs = self.hands.let_go(driver);
+        self.act(inputs, BootTime::now(), connection, recording)
+    }
+
+    /// Records each of `inputs`, and then has the machine told.
+    fn act(
+        &mut self,
+        inputs: Vec<Input>,
+        received: BootTime,
+        connection: &mut Connection,
+        recording: &mut Recording<'_>,
+    ) -> anyhow::Result<()> {
+        for input in inputs {
+            let act = Act {
+                received,
+                origin: Origin::Driver,
+                input,
+            };
+            recording.act(&act)?;
+            self.lead(&act, connection, recording);
+            connection.session.send_input(&act.input);
         }
         Ok(())
     }
@@ -333,6 +416,7 @@ impl View {
         inbox: &mut Inbox,
     ) -> anyhow::Result<BootTime> {
         self.take(connection, recording, BootTime::now())?;
+        self.let_go(None, connection, recording)?;
         let since = super::hang_up(recording, inbox).await?;
         connection.session.request_proof(since);
         Ok(since)

@@ -22,12 +22,18 @@ use super::{
     guest::Guest,
     relay::{self, Relay},
 };
-use crate::{clock::BootTime, wire::Command};
+use crate::{
+    clock::BootTime,
+    wire::{Command, Deed},
+};
 
-/// The parent has at most one mark under way for each of the connections that tell them.
+/// The parent has at most one mark or one driver's line under way for each of the connections that
+/// tell them.
 const COMMANDS_MAX: usize = 32;
-/// The longest command: a mark with its text fits several times over.
-const MAX_COMMAND_BYTES: u64 = 64 << 10;
+/// The longest command: a text of 1 MiB for the clipboard, each byte of which is escaped.
+const MAX_COMMAND_BYTES: u64 = 8 << 20;
+/// A buffer that one long command has made longer than this is given back.
+const KEEP_CAPACITY_BYTES: usize = 64 << 10;
 /// Input that waits to be recorded: a second of the fastest. Past it the driver waits, for input
 /// is never dropped.
 const INPUT_MAX: usize = 1024;
@@ -49,6 +55,13 @@ pub(super) enum Told {
     Enforced,
     /// Somebody did something to the machine.
     Act(Act),
+    /// Somebody wants something done to the machine.
+    Operate(Operate),
+    /// This driver has gone: what it holds down comes up.
+    LetGo {
+        /// Who.
+        driver: u64,
+    },
     /// Who drove the machine through the recorder does so no more.
     Left(Departure),
     /// The display on which input is seen is lost, or observed again.
@@ -82,6 +95,18 @@ pub(super) struct Act {
     pub(super) input: Input,
 }
 
+/// What a driver wants done to the machine, and when it said so.
+pub(super) struct Operate {
+    /// When the recorder heard of it.
+    pub(super) received: BootTime,
+    /// What the answer names.
+    pub(super) id: u64,
+    /// Who asks.
+    pub(super) driver: u64,
+    /// What is to be done, all of it or nothing.
+    pub(super) deeds: Vec<Deed>,
+}
+
 /// Why nobody drives the machine through the recorder any more.
 #[derive(Debug)]
 pub(super) struct Departure {
@@ -101,7 +126,7 @@ pub(super) enum Waiting {
 
 /// The receiving side, in the recording loop.
 pub(super) struct Inbox {
-    commands: mpsc::Receiver<Command>,
+    commands: mpsc::Receiver<(BootTime, Command)>,
     told: mpsc::Receiver<Told>,
     /// A driver that waits for the first frame.
     waiting: Option<Waiting>,
@@ -195,15 +220,23 @@ impl Inbox {
             let told = tokio::select! {
                 biased;
                 Some(told) = self.told.recv() => told,
-                command = self.commands.recv() => match command {
-                    None => return Told::Stop(StopCause::Orphaned),
-                    Some(Command::Stop(reason)) => return Told::Stop(StopCause::Asked(reason)),
-                    Some(Command::Enforced) => return Told::Enforced,
-                    Some(Command::Mark { id, mark }) => {
-                        self.held.push_back((id, mark));
-                        continue;
+                command = self.commands.recv() => {
+                    let Some((received, command)) = command else {
+                        return Told::Stop(StopCause::Orphaned);
+                    };
+                    match command {
+                        Command::Stop(reason) => return Told::Stop(StopCause::Asked(reason)),
+                        Command::Enforced => return Told::Enforced,
+                        Command::Mark { id, mark } => {
+                            self.held.push_back((id, mark));
+                            continue;
+                        }
+                        Command::Operate { id, driver, deeds } => {
+                            return Told::Operate(Operate { received, id, driver, deeds });
+                        }
+                        Command::LetGo { driver } => return Told::LetGo { driver },
                     }
-                },
+                }
                 Some(told) = next(&mut self.clients) => told,
             };
             match told {
@@ -219,6 +252,8 @@ impl Inbox {
                     return told;
                 }
                 Told::Act(_)
+                | Told::Operate(_)
+                | Told::LetGo { .. }
                 | Told::Guest { .. }
                 | Told::Stop(_)
                 | Told::Enforced
@@ -269,7 +304,12 @@ impl Inbox {
                 }
                 Told::Guest { .. } => self.last_fence = None,
                 // The recording ends, and whoever told a mark will hear that it is not in force.
-                Told::Mark { .. } | Told::Stop(_) | Told::Enforced | Told::Asked => {}
+                Told::Mark { .. }
+                | Told::Operate(_)
+                | Told::LetGo { .. }
+                | Told::Stop(_)
+                | Told::Enforced
+                | Told::Asked => {}
             }
         }
     }
@@ -281,11 +321,12 @@ async fn next(clients: &mut Option<Clients>) -> Option<Told> {
 }
 
 /// Passes on what the parent says until it is gone or says what no parent of ours would.
-fn listen(tell: &mpsc::Sender<Command>) {
+fn listen(tell: &mpsc::Sender<(BootTime, Command)>) {
     let mut input = std::io::stdin().lock();
     let mut line = Vec::new();
     loop {
         line.clear();
+        line.shrink_to(KEEP_CAPACITY_BYTES);
         let read = (&mut input)
             .take(MAX_COMMAND_BYTES)
             .read_until(b'\n', &mut line);
@@ -293,7 +334,7 @@ fn listen(tell: &mpsc::Sender<Command>) {
         let Some(command) = whole.then(|| serde_json::from_slice(&line).ok()).flatten() else {
             return;
         };
-        if tell.blocking_send(command).is_err() {
+        if tell.blocking_send((BootTime::now(), command)).is_err() {
             return; // nobody listens any more: the session has ended
         }
     }

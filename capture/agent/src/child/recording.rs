@@ -1,6 +1,6 @@
 //! What is recorded of one machine across connections: clocks, video track and spool.
 
-mod beside;
+pub(super) mod beside;
 mod disk;
 
 use anyhow::Context as _;

@@ -73,8 +73,11 @@ pub(super) trait Session {
     /// Whether the picture may be taken at `now`: it does not show parts of two.
     fn is_whole(&self, now: BootTime) -> bool;
 
-    /// Operates the machine, where this connection is the only one there is.
+    /// Operates the machine, where that is done over this connection.
     fn send_input(&mut self, input: &Input);
+
+    /// Which of `inputs`, sent in this order, could not be told to the machine, and why.
+    fn refusal(&self, inputs: &[Input]) -> Option<(usize, &'static str)>;
 }
 
 /// The session of a connection to `source` that was established just now.

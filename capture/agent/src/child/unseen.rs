@@ -2,9 +2,9 @@
 //!
 //! The picture alone cannot tell: a video changes as much as a desktop that somebody works on, and
 //! a pointer painted into the picture is found by no safe rule. So this asks two witnesses. Where a
-//! proxy sees the driver's input on the wire *and* an observer sees what arrives on the machine's
-//! display, keys, buttons and motion that arrive without anything of their kind on the wire shortly
-//! before have come another way.
+//! proxy sees the driver's input on the wire, or the driver's socket takes it, *and* an observer
+//! sees what arrives on the machine's display, keys, buttons and motion that arrive without anything
+//! of their kind on the wire shortly before have come another way.
 //!
 //! Only presses and motion count. Releases follow when a driver leaves, and a key held down on the
 //! wire repeats on the machine by itself. A single jump of the pointer does not count either: a
@@ -43,13 +43,13 @@ impl Unseen {
     /// The text of the health event.
     pub(super) const fn text(self) -> &'static str {
         match self {
-            Self::Keys => "keys were pressed on the machine that did not come through the proxy",
-            Self::Pointer => "the machine's pointer was used, and not through the proxy",
+            Self::Keys => "keys were pressed on the machine that did not come through the recorder",
+            Self::Pointer => "the machine's pointer was used, and not through the recorder",
         }
     }
 }
 
-/// Compares what a proxy and an observer of the display say.
+/// Compares what the recorder and an observer of the display say.
 #[derive(Debug, Default)]
 pub(super) struct Witnesses {
     /// When the wire last brought a key.
@@ -73,7 +73,7 @@ impl Witnesses {
     pub(super) fn act(&mut self, act: &Act) -> Option<Unseen> {
         let at = act.received;
         match act.origin {
-            Origin::Wire => {
+            Origin::Wire | Origin::Driver => {
                 self.wire(at, &act.input);
                 None
             }
@@ -82,7 +82,7 @@ impl Witnesses {
                 let before = self.last.replace(at);
                 (!within(at, before, QUIET_MS)).then_some(unseen)
             }
-            Origin::Driver | Origin::Recorder => None,
+            Origin::Recorder => None,
         }
     }
 
@@ -185,6 +185,20 @@ mod tests {
                 (12_001, GUEST, key('a', true)),
                 (12_002, WIRE, key('a', false)),
                 (12_003, GUEST, key('a', false)),
+            ],
+            &[],
+        );
+    }
+
+    #[test]
+    fn what_came_over_the_drivers_socket_is_seen() {
+        let driver = Origin::Driver;
+        check(
+            &[
+                (10_000, driver, pointer(5, 1)),
+                (10_010, GUEST, pointer(5, 1)),
+                (10_100, driver, key('a', true)),
+                (10_110, GUEST, key('a', true)),
             ],
             &[],
         );

@@ -70,15 +70,20 @@ pub(crate) struct Record {
     /// File whose first line is the token that marks over TCP need; else PLAYHEAD_MARKS_TOKEN is used
     #[arg(long, env = "PLAYHEAD_MARKS_TOKEN_FILE", value_name = "FILE")]
     pub(crate) marks_token_file: Option<PathBuf>,
-    /// Take marks from the driver at this Unix socket
+    /// Operate the machine through the recorder: take keys, pointer, clipboard and marks as lines of
+    /// JSON at this Unix socket, which only its owner can open
+    ///
+    /// It is recorded as what the driver intended (`driver`), before the machine is told, and refused
+    /// while nothing is recorded. The README says how the lines look.
     #[arg(long, env = "PLAYHEAD_DRIVER", value_name = "SOCKET")]
     pub(crate) driver: Option<PathBuf>,
     /// What becomes of the machine while it cannot be recorded
     ///
     /// The picture then has a gap, `disk-full`. fail-open: it goes on unrecorded. fail-closed:
     /// `proxy` cuts the driver off, ends the session (exit code 6) and lets nobody in until there
-    /// is room; `record`, which can only watch, tells --on-unrecorded.
-    /// Without this `proxy` fails closed; `record` does with --on-unrecorded.
+    /// is room; `record` refuses what comes by --driver and, as it can only watch others, tells
+    /// --on-unrecorded.
+    /// Without this `proxy` fails closed; `record` does with --driver or --on-unrecorded.
     #[arg(long, env = "PLAYHEAD_UNRECORDED", value_enum)]
     pub(crate) unrecorded: Option<unrecorded::Unrecorded>,
     /// Who is to pause or destroy the machine while it cannot be recorded
@@ -133,7 +138,7 @@ impl Record {
             }
             Some(FailOpen) if told => bail!("--on-unrecorded needs --unrecorded fail-closed"),
             Some(policy) => Ok(policy == FailClosed),
-            None => Ok(driven || told),
+            None => Ok(driven || told || self.driver.is_some()),
         }
     }
 }
@@ -184,6 +189,7 @@ pub(super) mod tests {
         );
         check(&[], Some(false), Some(true));
         check(&hook, Some(true), None);
+        check(&["--driver", "socket"], Some(true), Some(true));
         check(&open, Some(false), Some(false));
         check(&closed, Some(true), Some(true));
         check(&[hook, open].concat(), None, None);

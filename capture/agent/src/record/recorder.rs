@@ -20,7 +20,7 @@ use super::{
     announce::Announcer,
     child_process::{ChildProcess, Drivers},
     courier::{Courier, Delivered},
-    marks,
+    driver, marks,
     resume::next_run,
     unrecorded::{Alarm, News},
 };
@@ -91,6 +91,8 @@ pub(crate) struct Recorder {
     pub(super) stop: StopSignals,
     /// Marks that somebody tells.
     pub(super) marks: mpsc::Receiver<marks::Request>,
+    /// What drivers want done to the machine.
+    pub(super) driver: mpsc::Receiver<driver::Request>,
     /// Who drives the machine through the first child.
     pub(super) drivers: Option<Drivers>,
     /// Tells whoever is to know that the machine is used unrecorded.
@@ -126,27 +128,33 @@ enum RunEnd {
     },
 }
 
-/// Marks that one child has been told and has not answered. They are dropped with it: who told
-/// them hears that they are not in force.
-#[derive(Default)]
-struct MarksUnderWay {
+/// What one child has been told and has not answered. It is dropped with it: who waits for the
+/// answer hears that there will be none.
+struct UnderWay<A> {
     told: u64,
-    waiting: HashMap<u64, oneshot::Sender<MediaTime>>,
+    waiting: HashMap<u64, oneshot::Sender<A>>,
 }
 
-impl MarksUnderWay {
-    fn command(&mut self, request: marks::Request) -> Command {
-        self.told += 1;
-        self.waiting.insert(self.told, request.marked);
-        Command::Mark {
-            id: self.told,
-            mark: request.mark,
+impl<A> Default for UnderWay<A> {
+    fn default() -> Self {
+        Self {
+            told: 0,
+            waiting: HashMap::new(),
         }
     }
+}
 
-    fn answer(&mut self, id: u64, t: MediaTime) {
-        if let Some(marked) = self.waiting.remove(&id) {
-            let _ = marked.send(t); // who told it may have given up waiting
+impl<A> UnderWay<A> {
+    /// Something is told that `answer` is awaited for: its id.
+    fn tell(&mut self, answer: oneshot::Sender<A>) -> u64 {
+        self.told += 1;
+        self.waiting.insert(self.told, answer);
+        self.told
+    }
+
+    fn answer(&mut self, id: u64, answer: A) {
+        if let Some(awaited) = self.waiting.remove(&id) {
+            let _ = awaited.send(answer); // who told it may have given up waiting
         }
     }
 }
@@ -228,7 +236,8 @@ impl Recorder {
         let mut frames = false;
         let mut detail = "it was killed".to_owned();
         let mut line = Vec::new();
-        let mut marks = MarksUnderWay::default();
+        let mut marks = UnderWay::default();
+        let mut deeds = UnderWay::default();
         if self.spec.resume.is_some() {
             self.courier.begin();
         }
@@ -264,6 +273,7 @@ impl Recorder {
                         }
                     }
                     Some(Report::Marked { id, t }) => marks.answer(id, t),
+                    Some(Report::Operated { id, result }) => deeds.answer(id, result),
                     Some(Report::Refused { refusal, detail }) => {
                         let failure = Kind::from(refusal).because(anyhow!(detail));
                         end = Some(RunEnd::Refused(failure));
@@ -275,7 +285,21 @@ impl Recorder {
                     Some(Report::Probed { .. }) => {} // it was not asked to
                 },
                 () = self.alarm.acknowledged() => child.tell(Command::Enforced).await,
-                Some(request) = self.marks.recv() => child.tell(marks.command(request)).await,
+                Some(marks::Request { mark, marked }) = self.marks.recv() => {
+                    let id = marks.tell(marked);
+                    child.tell(Command::Mark { id, mark }).await;
+                }
+                Some(request) = self.driver.recv() => match request {
+                    // Whoever asked has given up waiting, and does not expect it any more.
+                    driver::Request::Operate { done, .. } if done.is_closed() => {}
+                    driver::Request::Operate { driver, deeds: all, done } => {
+                        let id = deeds.tell(done);
+                        child.tell(Command::Operate { id, driver, deeds: all }).await;
+                    }
+                    driver::Request::LetGo { driver } => {
+                        child.tell(Command::LetGo { driver }).await;
+                    }
+                },
                 () = self.stop.next(), if self.progress.stopping.is_none() => {
                     self.progress.stopping = Some(EndReason::Stopped);
                     child.tell(Command::Stop(EndReason::Stopped)).await;
@@ -360,6 +384,7 @@ impl Recorder {
 
     /// Delivers the rest, the end record last.
     async fn close(mut self, t: MediaTime, reason: EndReason) -> Result<(), Failure> {
+        drop(self.driver); // nobody drives after the end
         match self.folder.write_ended(reason) {
             // Only whoever finds an undelivered spool asks for it.
             Err(error) if is_out_of_room(&error) => {

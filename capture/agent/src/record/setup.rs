@@ -5,13 +5,13 @@ use std::{io::Write as _, path::Path};
 use anyhow::{Context as _, anyhow};
 use capture::SessionId;
 use policy::Policy;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     announce::Announcer,
     child_process::Drivers,
     courier::Courier,
-    marks, probe,
+    driver, marks, probe,
     recorder::{Progress, Recorder, StopSignals},
     resume,
     unrecorded::Alarm,
@@ -37,6 +37,7 @@ pub(crate) struct Setup {
     /// The redaction policy's text.
     policy: Option<String>,
     marks: marks::Hub,
+    driver: driver::Hub,
 }
 
 impl Setup {
@@ -48,7 +49,9 @@ impl Setup {
         let access = access.map_err(|error| Kind::Usage.because(error))?;
         let places = Places::open(&options.places).await?;
         let marks = marks::Hub::new(&policy.unwrap_or_default());
+        let driver = driver::Hub::new(marks.clone());
         listen_for_marks(&options, &marks).map_err(|error| Kind::Usage.because(error))?;
+        listen_for_drivers(&options, &driver).map_err(|error| Kind::Usage.because(error))?;
         tell_numbers(&options, &places).map_err(|error| Kind::Usage.because(error))?;
         Ok(Self {
             options,
@@ -56,6 +59,7 @@ impl Setup {
             access,
             policy: text,
             marks,
+            driver,
         })
     }
 
@@ -145,6 +149,7 @@ impl Setup {
             input: options.input.clone(),
             marks: open,
             driven: drivers.as_ref().map(Drivers::upstream),
+            operated: options.driver.is_some(),
             reserve: options.spool_reserve.unwrap_or_default(),
             fail_closed,
         };
@@ -163,6 +168,7 @@ impl Setup {
             ready_file: options.ready_file.clone(),
             stop,
             marks,
+            driver: self.driver.join(),
             drivers,
             alarm: Alarm::new(options.on_unrecorded.clone()),
             meter: Meter::new(options.source.to_string()),
@@ -182,10 +188,22 @@ fn listen_for_marks(options: &cli::Record, hub: &marks::Hub) -> anyhow::Result<(
         };
         marks::listen(address, token.as_deref(), hub).context("--marks")?;
     }
-    if let Some(socket) = &options.driver {
-        let address = marks::Address::Unix(socket.clone());
-        marks::listen(&address, None, hub).context("--driver")?;
-    }
+    Ok(())
+}
+
+/// Takes drivers on, and says where.
+fn listen_for_drivers(options: &cli::Record, hub: &driver::Hub) -> anyhow::Result<()> {
+    let Some(socket) = &options.driver else {
+        return Ok(());
+    };
+    let socket = std::path::absolute(socket).context("--driver")?;
+    let listening = driver::listen(&socket, hub);
+    listening.with_context(|| format!("--driver {}", socket.display()))?;
+    announce(
+        options.json,
+        &json!({ "event": "driver", "socket": socket }),
+        &format!("Waiting at {} for drivers", socket.display()),
+    );
     Ok(())
 }
 
@@ -198,14 +216,23 @@ fn tell_numbers(options: &cli::Record, places: &Places) -> anyhow::Result<()> {
     let reserve = options.spool_reserve.unwrap_or_default();
     let bound = endpoint::listen(address, places.clone(), spool, reserve);
     let bound = bound.with_context(|| format!("--metrics {address}"))?;
+    announce(
+        options.json,
+        &json!({ "event": "metrics", "address": bound }),
+        &format!("Numbers at http://{bound}/metrics"),
+    );
+    Ok(())
+}
+
+/// Says where something is listened for.
+fn announce(as_json: bool, event: &Value, text: &str) {
     let mut out = std::io::stdout().lock();
     // Whoever read it may be gone, which is no reason to stop.
-    let _ = if options.json {
-        writeln!(out, "{}", json!({ "event": "metrics", "address": bound }))
+    let _ = if as_json {
+        writeln!(out, "{event}")
     } else {
-        writeln!(out, "Numbers at http://{bound}/metrics")
+        writeln!(out, "{text}")
     };
-    Ok(())
 }
 
 fn read_policy(path: &Path) -> Result<(Policy, String), Failure> {

@@ -23,13 +23,16 @@ use crate::{
     },
     clock::{self, BootTime},
     spool::{Folder, is_out_of_room},
-    wire::{Report, Spec},
+    wire::{Done, Report, Spec, Undone},
 };
+
+/// All who are seen to operate the machine.
+pub(in crate::child) const EVERYBODY: [Origin; 3] = [Origin::Wire, Origin::Guest, Origin::Driver];
 
 /// Decides what is kept, and knows which marks still have to be answered.
 pub(super) struct Beside {
     keeper: Keeper,
-    /// Where both the wire and the machine's display tell of input.
+    /// Where both the recorder and the machine's display tell of input.
     witnesses: Option<Witnesses>,
     /// What the keeper has just put out; empty between calls.
     events: Vec<Event>,
@@ -67,9 +70,10 @@ impl Beside {
                 key
             }
         };
+        let driven = spec.driven.is_some() || spec.operated;
         Ok(Self {
             keeper: Keeper::new(policy, key, marks),
-            witnesses: (spec.driven.is_some() && spec.input.is_some()).then(Witnesses::default),
+            witnesses: (driven && spec.input.is_some()).then(Witnesses::default),
             events: Vec::new(),
             unanswered: VecDeque::new(),
             marks_given: 0,
@@ -135,6 +139,19 @@ impl Recording<'_> {
             Some(unseen) if !suppressed => self.note(act.received, "input-unseen", unseen.text()),
             _ => self.write(),
         }
+    }
+
+    /// What was recorded last of who operates the machine over our own connection.
+    pub(in crate::child) fn done(&self) -> Done {
+        Done {
+            t: self.beside.keeper.now(),
+            recorded: !self.is_unrecorded(),
+        }
+    }
+
+    /// Answers a driver.
+    pub(in crate::child) fn operated(&self, id: u64, result: Result<Done, Undone>) {
+        self.reports.send(&Report::Operated { id, result });
     }
 
     /// The display on which input is seen is lost, for this reason, or observed again.

@@ -5,10 +5,10 @@
 //! it fits: nothing of it is torn or lost.
 
 use anyhow::{Context as _, ensure};
-use capture::{GapReason, event::Origin};
+use capture::GapReason;
 use segment::end::EndReason;
 
-use super::Recording;
+use super::{Recording, beside::EVERYBODY};
 use crate::{
     child::inbox::StopCause,
     clock::{self, BootTime},
@@ -70,6 +70,12 @@ impl Recording<'_> {
         self.space.room == Room::None && self.started() && self.spec.cuts_off()
     }
 
+    /// Whether nobody may operate the machine over this recorder's connection, since it would not
+    /// be recorded.
+    pub(in crate::child) fn refuses_drivers(&self) -> bool {
+        self.is_unrecorded() && self.spec.fail_closed
+    }
+
     /// The driver is cut off: says why.
     pub(in crate::child) fn cut_off(&mut self) -> anyhow::Result<StopCause> {
         self.gap(
@@ -124,7 +130,7 @@ impl Recording<'_> {
     fn run_out(&mut self, now: BootTime, left: &str) -> anyhow::Result<()> {
         if !self.spec.cuts_off() {
             // Whatever is down comes up in the record too, and when it does will not be seen.
-            self.hands_off(now, &[Origin::Wire, Origin::Guest])?;
+            self.hands_off(now, &EVERYBODY)?;
         }
         self.space.room = Room::None;
         self.space.enforced = false;
@@ -147,7 +153,7 @@ impl Recording<'_> {
     fn go_on(&mut self, now: BootTime, room: Room, left: &str) -> anyhow::Result<()> {
         self.tell_unenforced(now)?;
         // What went down meanwhile is not in the record, so it does not come up there.
-        self.hands_off(now, &[Origin::Wire, Origin::Guest])?;
+        self.hands_off(now, &EVERYBODY)?;
         self.space.room = room;
         self.reports.send(&Report::RoomAgain);
         self.note(now, state_of(room), left)

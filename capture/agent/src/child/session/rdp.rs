@@ -98,6 +98,10 @@ impl Session for Rdp {
     fn send_input(&mut self, input: &Input) {
         self.0.send_input(input);
     }
+
+    fn refusal(&self, inputs: &[Input]) -> Option<(usize, &'static str)> {
+        self.0.refusal(inputs)
+    }
 }
 
 impl From<Error> for Lost {

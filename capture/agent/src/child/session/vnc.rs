@@ -1,6 +1,10 @@
 //! RFB: how it is configured here, and what its errors mean for a recording.
 
-use capture::{Framebuffer, input::Input, source::SourceEvent};
+use capture::{
+    Framebuffer,
+    input::{Button, Buttons, Input},
+    source::SourceEvent,
+};
 use capture_vnc::{Config, Error, Password, Random, Tls};
 
 use super::{Lost, Session};
@@ -100,6 +104,16 @@ impl Session for Vnc {
 
     fn send_input(&mut self, input: &Input) {
         self.0.send_input(input);
+    }
+
+    fn refusal(&self, inputs: &[Input]) -> Option<(usize, &'static str)> {
+        let forward = Buttons::of(Button::Forward).0;
+        let has_no_word = |input: &Input| match input {
+            Input::Pointer(pointer) => pointer.buttons.0 & forward != 0,
+            Input::Key(_) | Input::Clipboard(_) => false,
+        };
+        let place = inputs.iter().position(has_no_word)?;
+        Some((place, "VNC has no such button"))
     }
 }
 

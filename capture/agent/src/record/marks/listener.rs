@@ -8,33 +8,17 @@
 //! ← {"ok":false,"error":"…"}
 //! ```
 
-use std::{
-    io,
-    net::SocketAddr,
-    os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream},
-    path::{Path, PathBuf},
-    str::FromStr,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use anyhow::Context as _;
 use capture::mark::Mark;
-use rustix::fs::Mode;
 use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use tokio::{
-    io::{
-        AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite,
-        AsyncWriteExt as _, BufReader,
-    },
-    net::{TcpListener, UnixListener},
-    sync::Semaphore,
-    time::{sleep, timeout},
-};
+use tokio::time::timeout;
 
 use super::Hub;
+use crate::record::lines::{Lines, Listener, Stream};
 
 /// More are not taken on until one has gone.
 pub(super) const CONNECTIONS_MAX: usize = 16;
@@ -42,8 +26,6 @@ pub(super) const CONNECTIONS_MAX: usize = 16;
 const LINE_BYTES_MAX: u64 = 64 << 10;
 /// How long a stranger may take to show its token.
 const TOKEN_PATIENCE: Duration = Duration::from_secs(10);
-/// A pause after a connection that could not be accepted, as when no file is left to open.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A shorter token could be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
 
@@ -84,93 +66,31 @@ pub(crate) fn listen(address: &Address, token: Option<&str>, hub: &Hub) -> anyho
             Some(Sha256::digest(token).into())
         }
     };
-    let listener = Listener::bind(address)?;
+    let listener = match address {
+        Address::Tcp(at) => Listener::tcp(*at)?,
+        Address::Unix(path) => Listener::unix(path)?,
+    };
     let hub = hub.clone();
-    tokio::spawn(async move {
-        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        // INVARIANT: nobody closes `places`.
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-            match listener.accept().await {
-                Ok(stream) => {
-                    let hub = hub.clone();
-                    tokio::spawn(async move {
-                        let _ = serve(stream, token, &hub).await; // who told marks is gone
-                        drop(place);
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "Marks cannot be told");
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            }
-        }
+    listener.serve(CONNECTIONS_MAX, move |stream| {
+        let hub = hub.clone();
+        async move { serve(stream, token, &hub).await }
     });
     Ok(())
 }
 
-enum Listener {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-impl Listener {
-    fn bind(address: &Address) -> io::Result<Self> {
-        match address {
-            Address::Tcp(at) => {
-                let listener = std::net::TcpListener::bind(at)?;
-                listener.set_nonblocking(true)?;
-                Ok(Self::Tcp(TcpListener::from_std(listener)?))
-            }
-            Address::Unix(path) => {
-                let listener = bind_private(path)?;
-                listener.set_nonblocking(true)?;
-                Ok(Self::Unix(UnixListener::from_std(listener)?))
-            }
-        }
-    }
-
-    async fn accept(&self) -> io::Result<Box<dyn Stream>> {
-        Ok(match self {
-            Self::Tcp(listener) => Box::new(listener.accept().await?.0),
-            Self::Unix(listener) => Box::new(listener.accept().await?.0),
-        })
-    }
-}
-
-/// A socket that only its owner can open. One that an ended recorder left behind is replaced.
-fn bind_private(path: &Path) -> io::Result<StdUnixListener> {
-    let left_behind = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
-    if StdUnixStream::connect(path).is_err_and(left_behind) {
-        std::fs::remove_file(path)?;
-    }
-    let others = rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    let listener = StdUnixListener::bind(path);
-    rustix::process::umask(others);
-    listener
-}
-
 /// Answers one connection's lines until it goes, or says what cannot be a line.
-async fn serve(
-    stream: impl AsyncRead + AsyncWrite,
-    token: Option<[u8; 32]>,
-    hub: &Hub,
-) -> io::Result<()> {
-    let (read, mut write) = tokio::io::split(stream);
-    let mut read = BufReader::new(read);
-    let mut line = Vec::new();
+async fn serve(stream: impl Stream, token: Option<[u8; 32]>, hub: &Hub) -> io::Result<()> {
+    let mut lines = Lines::of(stream, LINE_BYTES_MAX);
     if let Some(token) = token {
-        let shown = timeout(TOKEN_PATIENCE, next_line(&mut read, &mut line)).await??;
+        let shown = timeout(TOKEN_PATIENCE, lines.next()).await??;
         let shown = shown.and_then(|line| serde_json::from_slice::<Token>(line).ok());
         // Digests are compared, so that the time this takes tells nothing about the token.
         if shown.is_none_or(|shown| Sha256::digest(shown.token)[..] != token) {
             let refusal = json!({ "ok": false, "error": "the token is refused" });
-            return answer(&mut write, &refusal).await;
+            return lines.answer(&refusal).await;
         }
     }
-    while let Some(line) = next_line(&mut read, &mut line).await? {
+    while let Some(line) = lines.next().await? {
         let told = match mark(line) {
             Ok(mark) => hub.tell(&mark).await.map_err(|error| error.to_string()),
             Err(error) => Err(error),
@@ -180,7 +100,7 @@ async fn serve(
             Ok(None) => json!({ "ok": true }),
             Err(error) => json!({ "ok": false, "error": error }),
         };
-        answer(&mut write, &said).await?;
+        lines.answer(&said).await?;
     }
     Ok(())
 }
@@ -205,25 +125,10 @@ fn mark(line: &[u8]) -> Result<Mark, String> {
     Mark::new(line.mark, line.text).map_err(|error| error.to_string())
 }
 
-/// The next line; `None` at the end.
-async fn next_line<'a>(
-    read: &mut (impl AsyncBufRead + Unpin),
-    line: &'a mut Vec<u8>,
-) -> io::Result<Option<&'a [u8]>> {
-    line.clear();
-    read.take(LINE_BYTES_MAX).read_until(b'\n', line).await?;
-    Ok(line.strip_suffix(b"\n"))
-}
-
-async fn answer(write: &mut (impl AsyncWrite + Unpin), said: &serde_json::Value) -> io::Result<()> {
-    write.write_all(format!("{said}\n").as_bytes()).await?;
-    write.flush().await
-}
-
 #[cfg(test)]
 mod tests {
     use policy::Policy;
-    use tokio::io::duplex;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
     use super::*;
 
@@ -285,7 +190,9 @@ mod tests {
     #[tokio::test]
     async fn a_line_without_end_ends_the_connection() {
         let endless = vec![b'x'; 128 << 10];
-        assert_eq!(answers(None, &endless).await, "");
+        let answers = answers(None, &endless).await;
+        assert!(answers.contains("65536 bytes"), "{answers}");
+        assert_eq!(answers.lines().count(), 1, "{answers}");
     }
 
     #[tokio::test]
@@ -296,18 +203,5 @@ mod tests {
             let refused = listen(&address, token, &hub).unwrap_err().to_string();
             assert!(refused.contains("token"), "{refused}");
         }
-    }
-
-    #[tokio::test]
-    async fn only_its_owner_can_open_a_socket_and_a_dead_one_is_replaced() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("marks");
-        drop(bind_private(&path).unwrap());
-        let _listener = bind_private(&path).unwrap();
-        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o077, 0, "{mode:o}");
-        let taken = bind_private(&path).unwrap_err();
-        assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
     }
 }
