@@ -45,30 +45,12 @@ impl Graphics {
         bulk: &mut Option<BulkCompressor>,
         output: &mut Output<'_>,
     ) -> Result<(), Error> {
-        let mut rest = ReadCursor::new(message);
-        let head = decode_cursor::<FastPathHeader>(&mut rest).map_err(|_| Error::Message)?;
-        if !head.flags.is_empty() {
-            return Err(Error::Message); // encrypted, within what is encrypted
-        }
-        while !rest.is_empty() {
-            let part =
-                decode_cursor::<FastPathUpdatePdu<'_>>(&mut rest).map_err(|_| Error::Message)?;
-            let flags = part.compression_flags.map_or(0, |flags| flags.bits());
-            let kind = part.compression_type.map_or(0, |kind| kind.as_u8());
-            let data = match flags {
-                0 => part.data,
-                _ => bulk
-                    .as_mut()
-                    .ok_or(Error::Compression)?
-                    .decompress(part.data, u32::from(flags | kind))
-                    .map_err(|_| Error::Compression)?,
-            };
-            if let Some(update) = join(&mut self.begun, part.update_code, part.fragmentation, data)?
-            {
-                self.draw(part.update_code, &update, output)?;
-            }
-        }
-        Ok(())
+        for_each_part(message, bulk, |part, data| {
+            let update = join(&mut self.begun, part.update_code, part.fragmentation, data)?;
+            update.map_or(Ok(()), |update| {
+                self.draw(part.update_code, &update, output)
+            })
+        })
     }
 
     fn draw(
@@ -123,6 +105,46 @@ impl Graphics {
         self.pointers
             .update(&update.map_err(|_| Error::Message)?, colours, output)
     }
+}
+
+/// Takes a fast-path message of a desktop that is no more. What is packed later refers to it.
+pub(crate) fn pass_by(message: &[u8], bulk: &mut Option<BulkCompressor>) -> Result<(), Error> {
+    for_each_part(message, bulk, |_, _| Ok(()))
+}
+
+/// Takes the parts of updates in a fast-path message one by one, each with its data unpacked.
+fn for_each_part(
+    message: &[u8],
+    bulk: &mut Option<BulkCompressor>,
+    mut take: impl FnMut(&FastPathUpdatePdu<'_>, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut rest = ReadCursor::new(message);
+    let head = decode_cursor::<FastPathHeader>(&mut rest).map_err(|_| Error::Message)?;
+    if !head.flags.is_empty() {
+        return Err(Error::Message); // encrypted, within what is encrypted
+    }
+    while !rest.is_empty() {
+        let part = decode_cursor::<FastPathUpdatePdu<'_>>(&mut rest).map_err(|_| Error::Message)?;
+        let flags = part.compression_flags.map_or(0, |flags| flags.bits());
+        let kind = part.compression_type.map_or(0, |kind| kind.as_u8());
+        let data = match flags {
+            0 => part.data,
+            _ => unpack(part.data, flags | kind, bulk)?,
+        };
+        take(&part, data)?;
+    }
+    Ok(())
+}
+
+/// Unpacks data that is packed as `flags` say.
+pub(crate) fn unpack<'a>(
+    data: &'a [u8],
+    flags: u8,
+    bulk: &'a mut Option<BulkCompressor>,
+) -> Result<&'a [u8], Error> {
+    let bulk = bulk.as_mut().ok_or(Error::Compression)?;
+    let unpacked = bulk.decompress(data, u32::from(flags));
+    unpacked.map_err(|_| Error::Compression)
 }
 
 /// Adds a part to the update that has `begun`; gives the update once it is whole.

@@ -1,7 +1,7 @@
 //! From the desktop's size on (MS-RDPBCGR section 1.3.5 and after): messages in, pictures,
 //! pointers and answers out; once in a while the desktop changes and is agreed on anew.
 
-use std::collections::VecDeque;
+use std::{borrow::Cow, collections::VecDeque};
 
 use capture::{
     Damage, Framebuffer, Point, Rect, Size, budget::Budget, cursor::CursorShape,
@@ -18,13 +18,14 @@ use ironrdp_core::{MonotonicInstant, WriteBuf, encode_vec};
 use ironrdp_pdu::{
     Action, find_size,
     input::{InputEventPdu, fast_path::FastPathInput},
-    mcs::{self, SendDataIndicationCtx},
+    mcs::{self, SendDataIndication, SendDataIndicationCtx},
     rdp::{
         capability_sets::InputFlags,
-        headers::{self, ShareControlPdu, ShareDataPdu},
+        headers::{self, CompressionFlags, ShareControlHeader, ShareControlPdu, ShareDataPdu},
         multitransport::MultitransportResponsePdu,
         session_info::{LogonErrorNotificationType as Refusal, LogonErrorsInfo},
     },
+    x224::X224,
 };
 use ironrdp_session::x224::{DisconnectDescription, Processor, ProcessorOutput};
 use ironrdp_svc::SvcProcessorMessages;
@@ -32,7 +33,7 @@ use ironrdp_svc::SvcProcessorMessages;
 use crate::{
     clipboard, ended,
     error::{End, Error, Phase},
-    graphics::Graphics,
+    graphics::{self, Graphics},
     input::{self, Hands},
     limits,
     pace::{self, Pace},
@@ -173,7 +174,7 @@ impl Stream {
                 self.graphics.fast_path(&message, &mut self.bulk, output)?;
             }
             // Of the desktop that is no more.
-            (Some(Action::FastPath), true) => {}
+            (Some(Action::FastPath), true) => graphics::pass_by(&message, &mut self.bulk)?,
             (Some(Action::X224), false) => self.take(&message, output)?,
             (Some(Action::X224), true) => self.reactivate(&message, output)?,
             (None, _) => return Err(Error::Message),
@@ -271,11 +272,14 @@ impl Stream {
         };
         let broken = Error::Handshake(Phase::Capabilities);
         let sent = mcs::decode_send_data_indication(message).map_err(|_| Error::Message)?;
-        if sent.channel_id != sequence.io_channel_id() || !is_about_desktop(sent) {
-            return Ok(()); // about the network, or the desktop that is no more
+        if sent.channel_id != sequence.io_channel_id() {
+            return Ok(()); // about the network
         }
+        let Some(message) = about_desktop(message, sent, &mut self.bulk)? else {
+            return Ok(()); // about the desktop that is no more
+        };
         let received = MonotonicInstant::from_millis(output.now_ms);
-        let mut message = message;
+        let mut message = message.as_ref();
         while !sequence.state().is_terminal() {
             let mut buffer = WriteBuf::new();
             sequence
@@ -388,20 +392,57 @@ impl Stream {
     }
 }
 
-/// Whether a message belongs to agreeing on a desktop. Others may come in between: xrdp goes on
-/// to tell of the old one.
-fn is_about_desktop(sent: SendDataIndicationCtx<'_>) -> bool {
-    match headers::decode_share_control(sent).map(|context| context.pdu) {
-        Ok(ShareControlPdu::Data(data)) => matches!(
-            data.share_data_pdu,
-            ShareDataPdu::Synchronize(_)
-                | ShareDataPdu::Control(_)
-                | ShareDataPdu::FontMap(_)
-                | ShareDataPdu::MonitorLayout(_)
-        ),
-        // What cannot be read is told by who reads it next.
-        Ok(_) | Err(_) => true,
+/// A message if it belongs to agreeing on a desktop, as it was before it was packed. Others may come
+/// in between: xrdp goes on to tell of the old one. They are unpacked as well, since what is packed
+/// later refers to them.
+fn about_desktop<'a>(
+    message: &'a [u8],
+    sent: SendDataIndicationCtx<'_>,
+    bulk: &mut Option<BulkCompressor>,
+) -> Result<Option<Cow<'a, [u8]>>, Error> {
+    let Ok(context) = headers::decode_share_control(sent) else {
+        return Ok(Some(Cow::Borrowed(message))); // which is told by who reads it next
+    };
+    let ShareControlPdu::Data(mut data) = context.pdu else {
+        return Ok(Some(Cow::Borrowed(message)));
+    };
+    let packed = match &data.share_data_pdu {
+        ShareDataPdu::Compressed {
+            pdu_type,
+            data: packed,
+        } => {
+            let flags = data.compression_flags.bits() | data.compression_type.as_u8();
+            let unpacked = graphics::unpack(packed, flags, bulk)?;
+            let told = ShareDataPdu::decode_with_type(unpacked, *pdu_type);
+            data.share_data_pdu = told.map_err(|_| Error::Message)?;
+            data.compression_flags = CompressionFlags::empty();
+            true
+        }
+        _ => false,
+    };
+    let belongs = matches!(
+        data.share_data_pdu,
+        ShareDataPdu::Synchronize(_)
+            | ShareDataPdu::Control(_)
+            | ShareDataPdu::FontMap(_)
+            | ShareDataPdu::MonitorLayout(_)
+    );
+    if !belongs || !packed {
+        return Ok(belongs.then_some(Cow::Borrowed(message)));
     }
+    let header = ShareControlHeader {
+        share_control_pdu: ShareControlPdu::Data(data),
+        pdu_source: context.pdu_source,
+        share_id: context.share_id,
+    };
+    let user_data = encode_vec(&header).map_err(|_| Error::Message)?;
+    let unpacked = encode_vec(&X224(SendDataIndication {
+        initiator_id: sent.initiator_id,
+        channel_id: sent.channel_id,
+        user_data: user_data.into(),
+    }));
+    let unpacked = unpacked.map_err(|_| Error::Message)?;
+    Ok(Some(Cow::Owned(unpacked)))
 }
 
 /// What a server says of a sign-in that it had not been asked to check first (section 2.2.10.1).
