@@ -9,6 +9,7 @@ mod guest;
 mod hands;
 mod health;
 mod inbox;
+mod inline;
 mod isolate;
 mod lost;
 mod media_clock;
@@ -44,7 +45,7 @@ use self::{
 use crate::{
     clock::BootTime,
     duration::GiveUp,
-    wire::{DRIVER_FD, LISTENER_FD, Refusal, Report, Spec, Task, Undone, Upstream},
+    wire::{DRIVER_FD, Driven, LISTENER_FD, Refusal, Report, Spec, Task, Undone},
 };
 
 /// The longest task: a policy and a run's context fit many times over.
@@ -91,26 +92,31 @@ fn run_session(spec: Spec, reports: &Reports) -> anyhow::Result<()> {
     let _span = tracing::error_span!("recording", session = %spec.session).entered();
     let drivers = match spec.driven {
         None => 0,
-        Some(Upstream::Shared) => 1,
-        Some(Upstream::Single) => 2,
+        Some(Driven::Shared | Driven::Inline(_)) => 1,
+        Some(Driven::Single) => 2,
     };
     isolate::close_inherited_from(DRIVER_FD.cast_unsigned() + drivers)
         .context("closing what was inherited")?;
     let (mut inbox, tell) = Inbox::open()?;
     let inherited = |fd| inherited(fd).context("taking over a driver's connection");
-    match spec.driven {
-        None => {}
-        Some(Upstream::Shared) => inbox.admit(Waiting::Relayed(relay::Waiting {
+    let relayed = || {
+        anyhow::Ok(relay::Waiting {
             driver: inherited(DRIVER_FD)?.into(),
             source: spec.source.clone(),
             access: spec.access.clone(),
             tell: tell.clone(),
-        })),
-        Some(Upstream::Single) => inbox.admit(Waiting::Served(clients::Waiting {
+        })
+    };
+    let mut entering = None; // who is let in here, once what lets them in is confined
+    match &spec.driven {
+        None => {}
+        Some(Driven::Shared) => inbox.admit(Waiting::Relayed(relayed()?)),
+        Some(Driven::Single) => inbox.admit(Waiting::Served(clients::Waiting {
             driver: inherited(DRIVER_FD)?.into(),
             listener: inherited(LISTENER_FD)?.into(),
             password: spec.access.password.clone(),
         })),
+        Some(Driven::Inline(entrance)) => entering = Some((relayed()?, entrance.clone())),
     }
     prepare(&spec).inspect_err(|error| reports.send(&Report::failed(error)))?;
     tracing::info!(source = %spec.source, "Recorder is up");
@@ -125,11 +131,15 @@ fn run_session(spec: Spec, reports: &Reports) -> anyhow::Result<()> {
         }
         inbox.watch(Guest::start(input.clone(), observer, tell)?);
     }
-    runtime()?
-        .block_on(record(spec, inbox, reports))
-        .inspect_err(|error| {
-            reports.send(&Report::failed(error));
-        })
+    let recorded = match entering {
+        None => runtime()?.block_on(record(spec, inbox, reports)),
+        Some((driver, entrance)) => {
+            let (relay, coming) = driver.show(*entrance)?;
+            inbox.enter(relay);
+            runtime()?.block_on(inline::record(&spec, coming, inbox, reports))
+        }
+    };
+    recorded.inspect_err(|error| reports.send(&Report::failed(error)))
 }
 
 /// Finds the encoder, and from then on starts no programs and reaches for nothing else.
@@ -165,7 +175,7 @@ async fn record(spec: Spec, mut inbox: Inbox, reports: &Reports) -> anyhow::Resu
     let mut recording = Recording::new(&spec, reports)?;
     let mut lost_since: Option<BootTime> = None;
     let mut wait_ms = FIRST_WAIT_MS;
-    let only = spec.driven == Some(Upstream::Single);
+    let only = matches!(spec.driven, Some(Driven::Single));
     loop {
         let connecting = Connection::open(&spec.source, &spec.access, spec.connection());
         let lost = match meanwhile(connecting, &mut recording, &mut inbox).await? {
@@ -247,7 +257,7 @@ async fn meanwhile<T>(
         };
         let cause = match told {
             Told::Stop(cause) => cause,
-            Told::Left(departure) => recording.left(departure)?,
+            Told::Left(departure) => recording.left(&departure)?,
             Told::Mark { id, mark } => {
                 recording.mark(BootTime::now(), id, &mark)?;
                 continue;

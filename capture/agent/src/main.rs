@@ -12,6 +12,7 @@ mod clock;
 mod delivery;
 mod doctor;
 mod duration;
+mod entrance;
 mod exit;
 mod flush;
 mod home;

@@ -1,5 +1,5 @@
 //! `proxy`: stands between a machine and its drivers. Each driver's connection is a session of its
-//! own, served by a child of its own; this process only accepts. A machine that allows one
+//! own, served by a child of its own; this process only accepts. A VNC server that allows one
 //! connection has one session at a time, whose child accepts whoever joins it.
 
 use std::{
@@ -9,7 +9,6 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use capture::source::Protocol;
 use serde_json::json;
 use tokio::{net::TcpListener, task::JoinSet, time::sleep};
 
@@ -17,8 +16,8 @@ use crate::{
     cli,
     exit::{Failure, Kind},
     flush,
-    record::{Drivers, Recorder, Setup, StopSignals},
-    wire::Upstream,
+    record::{Drivers, Outcome, Recorder, Setup, StopSignals},
+    wire::Driven,
 };
 
 /// Sessions recorded at once: their children take about 100 MB each. More drivers wait.
@@ -41,27 +40,24 @@ pub(crate) async fn proxy(options: cli::Proxy) -> Result<(), Failure> {
         )));
     }
     options.record.fails_closed(true).map_err(usage)?;
-    if options.record.source.protocol == Protocol::Rdp {
-        return Err(usage(anyhow!(
-            "a proxy speaks VNC so far; `playhead-agent record` records rdp://"
-        )));
-    }
+    let entrance = options.entrance().map_err(usage)?;
     let setup = Setup::new(options.record).await?;
-    let upstream = match options.upstream {
-        cli::Upstream::Shared => Upstream::Shared,
-        cli::Upstream::Single => Upstream::Single,
-        cli::Upstream::Auto => setup.probe().await?,
+    let driven = match (entrance, options.upstream) {
+        (Some(entrance), _) => Driven::Inline(Box::new(entrance)),
+        (None, cli::Upstream::Shared) => Driven::Shared,
+        (None, cli::Upstream::Single) => Driven::Single,
+        (None, cli::Upstream::Auto) => setup.probe().await?,
     };
     let listener = TcpListener::bind(options.listen).await;
     let listener = listener.with_context(|| format!("--listen {}", options.listen));
     let listener = listener.map_err(usage)?;
     let stop = StopSignals::listen().map_err(|error| Kind::Internal.because(error))?;
-    announce(&listener, &setup, upstream).map_err(|error| Kind::Internal.because(error))?;
+    announce(&listener, &setup, &driven).map_err(|error| Kind::Internal.because(error))?;
     let recovery = flush::in_background(setup.places.clone(), setup.options.places.spool.clone());
     let proxy = Proxy {
         listener,
         setup,
-        upstream,
+        driven,
         once: options.once,
     };
     let done = proxy.serve(stop).await;
@@ -72,7 +68,7 @@ pub(crate) async fn proxy(options: cli::Proxy) -> Result<(), Failure> {
 struct Proxy {
     listener: TcpListener,
     setup: Setup,
-    upstream: Upstream,
+    driven: Driven,
     once: bool,
 }
 
@@ -80,15 +76,19 @@ impl Proxy {
     async fn serve(self, stop: StopSignals) -> Result<(), Failure> {
         let mut stopped = stop.clone();
         if self.once {
-            let recorder = tokio::select! {
-                recorder = self.next_session(&stop) => recorder?,
-                () = stopped.next() => return Ok(()),
-            };
-            return recorder.run().await;
+            loop {
+                let recorder = tokio::select! {
+                    recorder = self.next_session(&stop) => recorder?,
+                    () = stopped.next() => return Ok(()),
+                };
+                if recorder.run().await? == Outcome::Over {
+                    return Ok(());
+                }
+            }
         }
-        let sessions_max = match self.upstream {
-            Upstream::Shared => SESSIONS_MAX,
-            Upstream::Single => 1,
+        let sessions_max = match self.driven {
+            Driven::Shared | Driven::Inline(_) => SESSIONS_MAX,
+            Driven::Single => 1,
         };
         let mut sessions = JoinSet::new();
         loop {
@@ -110,7 +110,7 @@ impl Proxy {
         }
         let mut outcome = Ok(());
         while let Some(done) = sessions.join_next().await {
-            outcome = done.unwrap_or(Ok(())).and(outcome);
+            outcome = done.unwrap_or(Ok(Outcome::Over)).and(outcome);
         }
         outcome
     }
@@ -127,13 +127,16 @@ impl Proxy {
                 }
             }
         };
-        let listener = match self.upstream {
-            Upstream::Shared => None,
-            Upstream::Single => Some(self.joining().map_err(internal)?),
+        let listener = match self.driven {
+            Driven::Shared | Driven::Inline(_) => None,
+            Driven::Single => Some(self.joining().map_err(internal)?),
         };
-        let first = socket.into_std().map_err(internal)?.into();
-        self.setup
-            .begin(stop.clone(), Some(Drivers { first, listener }))
+        let drivers = Drivers {
+            first: socket.into_std().map_err(internal)?.into(),
+            listener,
+            driven: self.driven.clone(),
+        };
+        self.setup.begin(stop.clone(), Some(drivers))
     }
 
     /// The socket at which others join a session.
@@ -142,21 +145,32 @@ impl Proxy {
     }
 }
 
-/// Tells where drivers are waited for: with port 0 only the system knows.
-fn announce(listener: &TcpListener, setup: &Setup, upstream: Upstream) -> std::io::Result<()> {
+/// Tells where drivers are waited for: with port 0 only the system knows. And what they are shown
+/// there, so that they can insist on it.
+fn announce(listener: &TcpListener, setup: &Setup, driven: &Driven) -> anyhow::Result<()> {
     let (address, source) = (listener.local_addr()?, &setup.options.source);
+    let fingerprint = match driven {
+        Driven::Inline(entrance) => Some(entrance.certificate.fingerprint()?),
+        Driven::Shared | Driven::Single => None,
+    };
     let mut out = std::io::stdout().lock();
     // Whoever read it may be gone, which is no reason to stop.
     let _ = if setup.options.json {
-        let event = json!({
+        let mut event = json!({
             "event": "listening",
             "address": address,
             "source": source.to_string(),
-            "upstream": upstream,
+            "upstream": driven.upstream(),
         });
+        if let Some(fingerprint) = fingerprint {
+            event["certificate_sha256"] = fingerprint.to_string().into();
+        }
         writeln!(out, "{event}")
     } else {
-        writeln!(out, "Waiting at {address} for drivers of {source}")
+        let shown = fingerprint.map_or_else(String::new, |fingerprint| {
+            format!(", with the certificate of SHA-256 {fingerprint}")
+        });
+        writeln!(out, "Waiting at {address} for drivers of {source}{shown}")
     };
     Ok(())
 }

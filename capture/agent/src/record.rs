@@ -16,7 +16,7 @@ pub(crate) mod unrecorded;
 
 pub(crate) use self::{
     child_process::Drivers,
-    recorder::{Recorder, StopSignals},
+    recorder::{Outcome, Recorder, StopSignals},
     setup::Setup,
 };
 use crate::{
@@ -36,5 +36,5 @@ pub(crate) async fn record(options: cli::Record) -> Result<(), Failure> {
     let recovery = flush::in_background(setup.places.clone(), setup.options.places.spool.clone());
     let done = recorder.run().await;
     recovery.abort();
-    done
+    done.map(|_| ())
 }

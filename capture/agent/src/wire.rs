@@ -1,7 +1,8 @@
 //! What parent and child say to each other, one JSON line each: the parent on the child's standard
 //! input, the child on its standard output.
 //!
-//! The child handles the recorded machine's bytes and holds no credentials but the source's own.
+//! The child handles the recorded machine's bytes and holds no credentials but the source's own and,
+//! where it lets a driver in, those of that door.
 //! The parent holds those of store and catalogue and never sees the peer's bytes.
 
 use std::{fmt, path::PathBuf};
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     access::Access,
     duration::GiveUp,
+    entrance::Entrance,
     input::InputSource,
     source::Source,
     spool::{Epoch, Reserve},
@@ -49,6 +51,31 @@ pub(crate) enum Upstream {
     /// There is one connection, the recorder's own. Whoever operates or watches the machine is
     /// served from its picture.
     Single,
+    /// There is one connection, the driver's, and the recorder reads along.
+    Inline,
+}
+
+/// Who drives a proxied machine, and how it is connected to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Driven {
+    /// As [`Upstream::Shared`].
+    Shared,
+    /// As [`Upstream::Single`].
+    Single,
+    /// As [`Upstream::Inline`], by a driver who is let in here.
+    Inline(Box<Entrance>),
+}
+
+impl Driven {
+    /// How the machine is connected to.
+    pub(crate) const fn upstream(&self) -> Upstream {
+        match self {
+            Self::Shared => Upstream::Shared,
+            Self::Single => Upstream::Single,
+            Self::Inline(_) => Upstream::Inline,
+        }
+    }
 }
 
 /// What is to be recorded, and how.
@@ -80,7 +107,7 @@ pub(crate) struct Spec {
     pub(crate) marks: Marks,
     /// How the machine is connected to, if [`DRIVER_FD`] is the connection of somebody who drives
     /// it.
-    pub(crate) driven: Option<Upstream>,
+    pub(crate) driven: Option<Driven>,
     /// Whether the machine is operated over the recorder's own connection, by [`Command::Operate`].
     pub(crate) operated: bool,
     /// How much of the spool's disk is kept free.
@@ -98,10 +125,10 @@ impl Spec {
 
     /// What the recorder's own connection is for: whoever operates the machine over it is served as
     /// if there was no other.
-    pub(crate) const fn connection(&self) -> Option<Upstream> {
+    pub(crate) fn connection(&self) -> Option<Upstream> {
         match self.operated {
             true => Some(Upstream::Single),
-            false => self.driven,
+            false => self.driven.as_ref().map(Driven::upstream),
         }
     }
 }
@@ -277,13 +304,20 @@ pub(crate) enum Report {
     },
     /// The machine was probed.
     Probed {
-        /// How it has to be connected to.
-        upstream: Upstream,
+        /// How it has to be driven.
+        driven: Driven,
     },
     /// A first connection, to the source or to where input is seen, failed; nothing was recorded.
     Refused {
         /// Why.
         refusal: Refusal,
+        /// What happened, for the operator.
+        detail: String,
+    },
+    /// The driver was not let in, or had gone, before there was a picture; nothing was recorded.
+    NotDriven {
+        /// Why.
+        reason: EndReason,
         /// What happened, for the operator.
         detail: String,
     },

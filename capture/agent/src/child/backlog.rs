@@ -16,7 +16,7 @@ pub(super) trait Unread {
     fn acknowledge(&self);
 
     /// Takes the first of what has arrived; `None` when that is nothing, or the end.
-    fn take(&self, buffer: &mut [u8]) -> Option<usize>;
+    fn take(&mut self, buffer: &mut [u8]) -> Option<usize>;
 }
 
 /// Not by way of a runtime, which may not know yet that there is something.
@@ -29,7 +29,7 @@ impl<S: AsFd> Unread for S {
         let _ = rustix::net::sockopt::set_tcp_quickack(self, true); // it may be gone
     }
 
-    fn take(&self, buffer: &mut [u8]) -> Option<usize> {
+    fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
         rustix::io::read(self, buffer).ok().filter(|&len| len > 0)
     }
 }
@@ -48,7 +48,7 @@ impl Backlog {
 
     /// Reads the next of it into `buffer`, and gives back how much that was; `None` when all of
     /// it has been read.
-    pub(super) fn read(&mut self, socket: &impl Unread, buffer: &mut [u8]) -> Option<usize> {
+    pub(super) fn read(&mut self, socket: &mut impl Unread, buffer: &mut [u8]) -> Option<usize> {
         if self.left_bytes == 0 {
             return None;
         }
@@ -93,8 +93,8 @@ mod tests {
             self.arrived.borrow_mut().extend(next.unwrap_or_default());
         }
 
-        fn take(&self, buffer: &mut [u8]) -> Option<usize> {
-            let mut arrived = self.arrived.borrow_mut();
+        fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
+            let arrived = self.arrived.get_mut();
             let len = arrived.len().min(buffer.len());
             for (to, from) in buffer.iter_mut().zip(arrived.drain(..len)) {
                 *to = from;
@@ -103,11 +103,11 @@ mod tests {
         }
     }
 
-    fn read(socket: &Hesitant) -> Vec<u8> {
-        let mut backlog = Backlog::of(socket);
+    fn read(mut socket: Hesitant) -> Vec<u8> {
+        let mut backlog = Backlog::of(&socket);
         let mut buffer = [0; 64];
         let pieces = std::iter::from_fn(|| {
-            let len = backlog.read(socket, &mut buffer)?;
+            let len = backlog.read(&mut socket, &mut buffer)?;
             Some(buffer[..len].to_vec())
         });
         pieces.collect::<Vec<_>>().concat()
@@ -116,18 +116,18 @@ mod tests {
     #[test]
     fn what_comes_only_when_the_first_was_taken_is_part_of_it() {
         let socket = Hesitant::sending(&[b"the", b"secret's", b"last", b"keys"]);
-        assert_eq!(read(&socket), b"thesecret'slastkeys");
+        assert_eq!(read(socket), b"thesecret'slastkeys");
     }
 
     #[test]
     fn who_sends_nothing_is_not_waited_for() {
-        assert_eq!(read(&Hesitant::sending(&[])), b"");
+        assert_eq!(read(Hesitant::sending(&[])), b"");
     }
 
     #[test]
     fn who_never_stops_is_heard_so_far() {
         let endless = vec![&[b'a'; 4096][..]; 1024];
-        let read = read(&Hesitant::sending(&endless)).len() as u64;
+        let read = read(Hesitant::sending(&endless)).len() as u64;
         assert!((HELD_BACK_BYTES..HELD_BACK_BYTES + 64).contains(&read));
     }
 }

@@ -24,7 +24,6 @@ use self::client::Client;
 use super::{
     inbox::{Act, Told},
     recording::Desktop,
-    relay,
 };
 use crate::{clock, clock::BootTime};
 
@@ -123,7 +122,7 @@ impl Clients {
 
     fn check_driver(&mut self, alive: Result<(), DriverError>) {
         if let Err(error) = alive {
-            let departure = relay::departure(&RelayError::Driver(error));
+            let departure = RelayError::Driver(error).into();
             self.told.push_back(Told::Left(departure));
         }
     }

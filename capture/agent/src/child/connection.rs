@@ -1,12 +1,13 @@
 //! One connection to a source: its transport, its protocol session and the picture it paints.
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use capture::{Framebuffer, Size};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{
     lost::Lost,
+    relay::Watched,
     session::{self, Session},
     transport::{self, Encrypted, Transport},
 };
@@ -45,14 +46,28 @@ impl Connection {
     ) -> Result<Self, Lost> {
         let transport = transport::connect(source, access).await;
         let transport = transport.map_err(|error| error.lost(source))?;
-        let seed = clock::random().map_err(|error| Lost::disconnected(error.to_string()))?;
-        let framebuffer = Framebuffer::new(Size::new(1, 1), u64::from_ne_bytes(seed))
-            .map_err(|error| Lost::disconnected(error.to_string()))?;
-        let session = session::open(source, access, driven)
-            .map_err(|error| Lost::disconnected(error.to_string()))?;
+        let broken = |error: io::Error| Lost::disconnected(error.to_string());
+        let session = session::open(source, access, driven).map_err(broken)?;
+        Self::over(transport, session, source, access.trust).map_err(broken)
+    }
+
+    /// Watches `source` through its driver's connection.
+    pub(super) fn watching(watched: Watched, source: &Source) -> io::Result<Self> {
+        let Watched { desktop, stream } = watched;
+        Self::over(stream, session::watch(desktop), source, Trust::default())
+    }
+
+    fn over(
+        transport: Transport,
+        session: Box<dyn Session>,
+        source: &Source,
+        trust: Trust,
+    ) -> io::Result<Self> {
+        let seed = u64::from_ne_bytes(clock::random()?);
+        let framebuffer = Framebuffer::new(Size::new(1, 1), seed).map_err(io::Error::other)?;
         Ok(Self {
             transport,
-            tls: (source.peer().0.to_owned(), access.trust),
+            tls: (source.peer().0.to_owned(), trust),
             source: source.clone(),
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             session,

@@ -34,6 +34,16 @@ pub(super) enum Outcome {
     Lost(Lost),
 }
 
+impl Outcome {
+    /// The connection is lost, to a recording that may be about to stop without it.
+    fn lost(lost: Lost, stopping: Option<(StopCause, BootTime)>) -> Self {
+        match stopping {
+            Some((cause, since)) => Self::Stopped(cause, since),
+            None => Self::Lost(lost),
+        }
+    }
+}
+
 /// Records what `connection` shows until it is lost or recording is to stop.
 pub(super) async fn drive(
     mut connection: Connection,
@@ -69,7 +79,7 @@ pub(super) async fn drive(
             status_due = now.plus_ms(STATUS_EVERY_MS);
         }
         if let Err(lost) = connection.send().await {
-            return Ok(Outcome::Lost(lost));
+            return Ok(Outcome::lost(lost, stopping));
         }
         let stop_due = stopping.map(|(_, since)| since.plus_ms(LAST_PROOF_MS));
         let source_due = connection.session.poll_timeout();
@@ -95,7 +105,7 @@ pub(super) async fn drive(
                 }
                 Told::Left(departure) => {
                     let since = view.stop(&mut connection, recording, inbox).await?;
-                    stopping = Some((recording.left(departure)?, since));
+                    stopping = Some((recording.left(&departure)?, since));
                 }
                 Told::Mark { id, mark } => {
                     let now = BootTime::now();
@@ -132,11 +142,11 @@ pub(super) async fn drive(
                     view.absorb(&mut connection, recording, inbox, received, stopping.is_none())?;
                     view.tell_proof(&mut connection, recording)?;
                 }
-                Err(lost) => return Ok(Outcome::Lost(lost)),
+                Err(lost) => return Ok(Outcome::lost(lost, stopping)),
             },
             () = tokio::time::sleep(Duration::from_millis(wake_in_ms)) => {
-                if let Err(error) = connection.session.handle_timeout(BootTime::now()) {
-                    return Ok(Outcome::Lost(error));
+                if let Err(lost) = connection.session.handle_timeout(BootTime::now()) {
+                    return Ok(Outcome::lost(lost, stopping));
                 }
             }
         }

@@ -20,6 +20,7 @@ use tokio::{sync::mpsc, time::timeout};
 use super::{
     clients::{self, Clients},
     guest::Guest,
+    lost::Lost,
     relay::{self, Relay},
 };
 use crate::{
@@ -109,11 +110,27 @@ pub(super) struct Operate {
 
 /// Why nobody drives the machine through the recorder any more.
 #[derive(Debug)]
-pub(super) struct Departure {
+pub(super) enum Departure {
+    /// The driver has gone.
+    Left,
+    /// It was not let in, or said what cannot be recorded: so much for the record.
+    Refused(String),
+    /// The machine is lost.
+    Lost(Lost),
+    /// The recording has ended, or is about to.
+    Stopped,
+}
+
+impl Departure {
     /// Why the session ends.
-    pub(super) reason: EndReason,
-    /// What happened, for the record, unless the driver just went.
-    pub(super) detail: Option<String>,
+    pub(super) const fn reason(&self) -> EndReason {
+        match self {
+            Self::Left => EndReason::DriverLeft,
+            Self::Refused(_) => EndReason::DriverRefused,
+            Self::Lost(_) => EndReason::SourceLost,
+            Self::Stopped => EndReason::Stopped,
+        }
+    }
 }
 
 /// A driver that waits for the first frame.
@@ -132,6 +149,8 @@ pub(super) struct Inbox {
     waiting: Option<Waiting>,
     /// A driver that drives through a relay.
     relay: Option<Relay>,
+    /// Why it no longer does, where that was heard as the recording ended.
+    departure: Option<Departure>,
     /// A driver, and others, that this process serves.
     clients: Option<Clients>,
     /// Whether the first frame is durable. Before it there is nothing that marks could change.
@@ -159,6 +178,7 @@ impl Inbox {
             told,
             waiting: None,
             relay: None,
+            departure: None,
             clients: None,
             started: false,
             held: VecDeque::new(),
@@ -174,6 +194,11 @@ impl Inbox {
         self.waiting = Some(driver);
     }
 
+    /// A driver has come whom `relay` lets in; it operates nothing yet.
+    pub(super) fn enter(&mut self, relay: Relay) {
+        self.relay = Some(relay);
+    }
+
     /// Input is seen on the machine's own display.
     pub(super) fn watch(&mut self, guest: Guest) {
         self.guest = Some(guest);
@@ -181,7 +206,11 @@ impl Inbox {
 
     /// The first frame is durable: lets the driver through, and the marks.
     pub(super) fn start(&mut self) -> std::io::Result<()> {
-        self.started = true;
+        if !std::mem::replace(&mut self.started, true)
+            && let Some(relay) = &self.relay
+        {
+            relay.let_through();
+        }
         match self.waiting.take() {
             Some(Waiting::Relayed(waiting)) => self.relay = Some(waiting.start()?),
             Some(Waiting::Served(waiting)) => self.clients = Some(waiting.start()?),
@@ -298,7 +327,10 @@ impl Inbox {
             };
             match told {
                 Told::Act(act) => return Some(act),
-                Told::Left(_) => self.relay = None,
+                Told::Left(departure) => {
+                    self.relay = None;
+                    self.departure = Some(departure);
+                }
                 Told::Fence(number) => {
                     self.last_fence = self.last_fence.filter(|last| number < *last);
                 }
@@ -312,6 +344,12 @@ impl Inbox {
                 | Told::Asked => {}
             }
         }
+    }
+
+    /// Why the driver had gone when it was let go of, if it had.
+    pub(super) fn departure(&mut self) -> Option<Departure> {
+        let had_gone = |departure: &mut Departure| !matches!(departure, Departure::Stopped);
+        self.departure.take_if(had_gone)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     access::Access,
     clock::BootTime,
     source::Source,
-    wire::{Report, Upstream},
+    wire::{Driven, Report},
 };
 
 /// Connects to `source`, waits for its first picture and tells what it is.
@@ -28,11 +28,11 @@ pub(super) async fn probe(source: &Source, access: &Access) -> Report {
             return Report::Refused { refusal, detail };
         }
     };
-    let upstream = match look(source, access).await {
-        Ok(_second) if still_answers(&mut first).await.is_ok() => Upstream::Shared,
-        Ok(_) | Err(_) => Upstream::Single,
+    let driven = match look(source, access).await {
+        Ok(_second) if still_answers(&mut first).await.is_ok() => Driven::Shared,
+        Ok(_) | Err(_) => Driven::Single,
     };
-    Report::Probed { upstream }
+    Report::Probed { driven }
 }
 
 /// Connects and waits for the first picture. Gives its size, too.

@@ -1,7 +1,7 @@
 //! What a recorder needs of a protocol, whichever a source speaks: bytes and time in, pictures,
 //! events and bytes out.
 
-mod rdp;
+pub(super) mod rdp;
 mod vnc;
 
 use capture::{
@@ -9,6 +9,8 @@ use capture::{
     input::Input,
     source::{Protocol, SourceEvent},
 };
+
+use capture_rdp::proxy::Desktop;
 
 use super::lost::Lost;
 use crate::{access::Access, clock::BootTime, source::Source, wire::Upstream};
@@ -90,4 +92,10 @@ pub(super) fn open(
         Protocol::Rdp => Box::new(rdp::Rdp::new(source, access)),
         Protocol::Vnc | Protocol::Screen => Box::new(vnc::Vnc::new(source, access, driven)?),
     })
+}
+
+/// The session of a machine that is watched through its driver's connection, on which the two have
+/// agreed on `desktop`.
+pub(super) fn watch(desktop: Desktop) -> Box<dyn Session> {
+    Box::new(rdp::Rdp::watching(desktop))
 }

@@ -10,6 +10,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpStream, UnixStream},
 };
+use tokio_rustls::TlsAcceptor;
 
 pub(super) use self::tls::Encrypted;
 use self::tls::wrap;
@@ -98,6 +99,16 @@ pub(super) async fn upgrade(
     trust: Trust,
 ) -> Result<Encrypted, Error> {
     let wrapped = tokio::time::timeout(CONNECT_TIMEOUT, wrap(plain, host, trust));
+    wrapped.await.unwrap_or(Err(Error::Silent))
+}
+
+/// Encrypts a driver's connection, by the key of `own`.
+pub(super) async fn accept(
+    plain: Transport,
+    acceptor: &TlsAcceptor,
+    own: &[u8],
+) -> Result<Encrypted, Error> {
+    let wrapped = tokio::time::timeout(CONNECT_TIMEOUT, tls::accept(plain, acceptor, own));
     wrapped.await.unwrap_or(Err(Error::Silent))
 }
 

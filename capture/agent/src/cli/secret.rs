@@ -1,6 +1,9 @@
 //! Which machine is it, and how is it opened?
 
-use std::{ffi::OsStr, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use capture::Size;
@@ -49,10 +52,7 @@ impl Secret {
     pub(crate) fn read(&self) -> anyhow::Result<Access> {
         let password = match &self.password_file {
             None => std::env::var("PLAYHEAD_PASSWORD").ok(),
-            Some(file) => {
-                let text = std::fs::read_to_string(file).context("reading --password-file")?;
-                Some(text.lines().next().unwrap_or_default().to_owned())
-            }
+            Some(file) => Some(first_line(file).context("reading --password-file")?),
         };
         let headers = match &self.header_file {
             None => Vec::new(),
@@ -72,6 +72,12 @@ impl Secret {
             },
         })
     }
+}
+
+/// A secret that a file's first line is.
+pub(super) fn first_line(file: &Path) -> std::io::Result<String> {
+    let text = std::fs::read_to_string(file)?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
 /// A source's URL. What is wrong with one is said without repeating it: it may hold a secret.

@@ -139,6 +139,18 @@ impl Announcer {
         }
     }
 
+    /// Who came to drive was not let in, or had gone before there was a picture.
+    pub(super) fn not_driven(&mut self, reason: EndReason, detail: &str) {
+        if reason == EndReason::DriverRefused {
+            self.health(reason.as_str(), detail);
+        }
+        if self.json {
+            self.object("ended", json!({ "reason": reason, "objects": 0 }));
+        } else {
+            self.text(&format!("Nothing was recorded ({})", reason.as_str()));
+        }
+    }
+
     /// Recording was to stop before there was a frame.
     pub(super) fn stopped_early(&mut self) {
         if self.json {

@@ -10,7 +10,7 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout},
 };
 
-use crate::wire::{Command, DRIVER_FD, LISTENER_FD, Report, Task, Upstream};
+use crate::wire::{Command, DRIVER_FD, Driven, LISTENER_FD, Report, Task};
 
 /// A longer report means a child that no longer speaks our language.
 const MAX_REPORT_BYTES: u64 = 64 << 10;
@@ -21,17 +21,11 @@ pub(crate) struct Drivers {
     pub(crate) first: OwnedFd,
     /// Where others connect that are served by the same child.
     pub(crate) listener: Option<OwnedFd>,
+    /// How they drive the machine.
+    pub(crate) driven: Driven,
 }
 
 impl Drivers {
-    /// How the child has to connect to the machine.
-    pub(super) const fn upstream(&self) -> Upstream {
-        match self.listener {
-            Some(_) => Upstream::Single,
-            None => Upstream::Shared,
-        }
-    }
-
     fn mappings(self) -> Vec<FdMapping> {
         let map = |parent_fd, child_fd| FdMapping {
             parent_fd,

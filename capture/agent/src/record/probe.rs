@@ -8,11 +8,11 @@ use crate::{
     access::Access,
     exit::{Failure, Kind},
     source::Source,
-    wire::{Report, Task, Upstream},
+    wire::{Driven, Report, Task},
 };
 
 /// Asks `source` for two connections, and tells how it has to be connected to.
-pub(super) async fn probe(source: &Source, access: &Access) -> Result<Upstream, Failure> {
+pub(super) async fn probe(source: &Source, access: &Access) -> Result<Driven, Failure> {
     let internal = |error: anyhow::Error| Kind::Internal.because(error);
     let task = Task::Probe {
         source: source.clone(),
@@ -22,7 +22,7 @@ pub(super) async fn probe(source: &Source, access: &Access) -> Result<Upstream, 
     let report = child.report(&mut Vec::new()).await.map_err(internal)?;
     child.reap().await;
     match report {
-        Some(Report::Probed { upstream }) => Ok(upstream),
+        Some(Report::Probed { driven }) => Ok(driven),
         Some(Report::Refused { refusal, detail }) => {
             Err(Kind::from(refusal).because(anyhow!(detail)))
         }

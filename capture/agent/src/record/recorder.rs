@@ -114,6 +114,15 @@ pub(super) struct Progress {
     announced: bool,
 }
 
+/// What became of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is over.
+    Over,
+    /// There was none: who came to drive was not let in, or had gone before there was a picture.
+    NotDriven,
+}
+
 /// How one child came to its end.
 enum RunEnd {
     Ended {
@@ -121,6 +130,8 @@ enum RunEnd {
         reason: EndReason,
     },
     Refused(Failure),
+    /// The driver was not let in, or had gone before there was a picture.
+    NotDriven(EndReason, String),
     /// It stopped without a word, or with one that helps the operator.
     Died {
         frames: bool,
@@ -160,14 +171,14 @@ impl<A> UnderWay<A> {
 }
 
 impl Recorder {
-    /// Records until the session is closed.
-    pub(crate) async fn run(self) -> Result<(), Failure> {
+    /// Records until the session is closed, and says whether there was one.
+    pub(crate) async fn run(self) -> Result<Outcome, Failure> {
         // Whatever level is asked for, each line of the log names the session.
         let span = tracing::error_span!("recording", session = %self.spec.session);
         self.record().instrument(span).await
     }
 
-    async fn record(mut self) -> Result<(), Failure> {
+    async fn record(mut self) -> Result<Outcome, Failure> {
         let internal = |error: anyhow::Error| Kind::Internal.because(error);
         let mut barren_runs = 0;
         loop {
@@ -180,11 +191,16 @@ impl Recorder {
                     let _ = self.folder.remove(); // nothing was recorded into it
                     return Err(failure);
                 }
+                RunEnd::NotDriven(reason, detail) => {
+                    let _ = self.folder.remove(); // nothing was recorded into it
+                    self.courier.announce(|to| to.not_driven(reason, &detail));
+                    return Ok(Outcome::NotDriven);
+                }
                 RunEnd::Died { detail, .. } if !self.has_head().map_err(internal)? => {
                     let _ = self.folder.remove(); // nothing was recorded into it
                     if self.progress.stopping.is_some() {
                         self.courier.announce(Announcer::stopped_early);
-                        return Ok(());
+                        return Ok(Outcome::Over);
                     }
                     return Err(internal(anyhow!("the recording child stopped: {detail}")));
                 }
@@ -277,6 +293,9 @@ impl Recorder {
                     Some(Report::Refused { refusal, detail }) => {
                         let failure = Kind::from(refusal).because(anyhow!(detail));
                         end = Some(RunEnd::Refused(failure));
+                    }
+                    Some(Report::NotDriven { reason, detail }) => {
+                        end = Some(RunEnd::NotDriven(reason, detail));
                     }
                     Some(Report::Ended { t, reason, .. }) => {
                         end = Some(RunEnd::Ended { t, reason });
@@ -383,7 +402,7 @@ impl Recorder {
     }
 
     /// Delivers the rest, the end record last.
-    async fn close(mut self, t: MediaTime, reason: EndReason) -> Result<(), Failure> {
+    async fn close(mut self, t: MediaTime, reason: EndReason) -> Result<Outcome, Failure> {
         drop(self.driver); // nobody drives after the end
         match self.folder.write_ended(reason) {
             // Only whoever finds an undelivered spool asks for it.
@@ -408,7 +427,7 @@ impl Recorder {
                         "there was no room to record, so the driver was cut off; see --unrecorded"
                     )));
                 }
-                Ok(())
+                Ok(Outcome::Over)
             }
             Delivered::Stored => Err(Kind::Store.because(anyhow!(
                 "the recording is in the store but not yet in the catalogue; \

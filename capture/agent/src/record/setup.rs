@@ -23,7 +23,7 @@ use crate::{
     exit::{Failure, Kind},
     metrics::{Meter, endpoint},
     spool::{Claim, Disk, Folder, Room},
-    wire::{Resume, Spec, Upstream},
+    wire::{Driven, Resume, Spec},
 };
 
 /// What sessions are recorded with.
@@ -64,7 +64,7 @@ impl Setup {
     }
 
     /// Finds out how the source, if it is to be driven, has to be connected to.
-    pub(crate) async fn probe(&self) -> Result<Upstream, Failure> {
+    pub(crate) async fn probe(&self) -> Result<Driven, Failure> {
         probe::probe(&self.options.source, &self.access).await
     }
 
@@ -148,7 +148,7 @@ impl Setup {
             resume,
             input: options.input.clone(),
             marks: open,
-            driven: drivers.as_ref().map(Drivers::upstream),
+            driven: drivers.as_ref().map(|drivers| drivers.driven.clone()),
             operated: options.driver.is_some(),
             reserve: options.spool_reserve.unwrap_or_default(),
             fail_closed,

@@ -89,7 +89,7 @@ impl Ear {
         let mut unheard = self.0.unheard();
         let mut backlog = Backlog::of(&self.0.socket);
         let mut buffer = [0; READ_BYTES];
-        while let Some(len) = backlog.read(&self.0.socket, &mut buffer) {
+        while let Some(len) = backlog.read(&mut &self.0.socket, &mut buffer) {
             unheard.push(buffer.get(..len).unwrap_or_default());
         }
         self.0.room.notify_one();

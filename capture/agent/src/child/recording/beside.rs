@@ -12,7 +12,7 @@ use capture::{
 };
 use encoder::Output;
 use policy::{Keeper, Marks, Policy};
-use segment::{Record, end::EndReason};
+use segment::Record;
 
 use super::Recording;
 use crate::{
@@ -213,16 +213,14 @@ impl Recording<'_> {
     }
 
     /// Who drove the machine has gone, which ends the recording: tells why.
-    pub(in crate::child) fn left(&mut self, departure: Departure) -> anyhow::Result<StopCause> {
-        if let Some(detail) = departure.detail {
-            let state = match departure.reason {
-                EndReason::DriverRefused => State::DriverRefused,
-                _ => State::Disconnected,
-            };
-            self.health(state, &detail);
+    pub(in crate::child) fn left(&mut self, departure: &Departure) -> anyhow::Result<StopCause> {
+        match &departure {
+            Departure::Refused(detail) => self.health(State::DriverRefused, detail),
+            Departure::Lost(lost) => self.health(State::Disconnected, &lost.detail),
+            Departure::Left | Departure::Stopped => {}
         }
         self.write()?;
-        Ok(StopCause::Asked(departure.reason))
+        Ok(StopCause::Asked(departure.reason()))
     }
 
     /// Nobody seen by `witnesses` drives the machine any more: what is still open of their input is

@@ -29,6 +29,18 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
         self.write
     }
 
+    /// What waits is for somebody else.
+    pub(super) fn redirect(&mut self, write: W) {
+        self.write = write;
+    }
+
+    /// Nobody waits for what waits any more.
+    pub(super) fn forget(&mut self) {
+        self.pending.clear();
+        self.pending_bytes = 0;
+        self.unflushed = false;
+    }
+
     /// Takes `bytes` behind what already waits.
     pub(super) fn push(&mut self, bytes: Vec<u8>) {
         self.pending_bytes += bytes.len();
@@ -50,9 +62,7 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
     pub(super) async fn send(&mut self) -> io::Result<()> {
         let sent = self.send_some().await;
         if sent.is_err() {
-            self.pending.clear();
-            self.pending_bytes = 0;
-            self.unflushed = false;
+            self.forget();
         }
         sent
     }

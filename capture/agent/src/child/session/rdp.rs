@@ -1,7 +1,7 @@
 //! RDP: how it is configured here, and what its errors mean for a recording.
 
 use capture::{Framebuffer, input::Input, source::SourceEvent};
-use capture_rdp::{Config, Error, Password, Security};
+use capture_rdp::{Config, Error, Password, Security, proxy::Desktop};
 
 use super::{Lost, Session};
 use crate::{
@@ -16,20 +16,35 @@ pub(super) struct Rdp(capture_rdp::Session);
 impl Rdp {
     /// The session of a connection that was established just now.
     pub(super) fn new(source: &Source, access: &Access) -> Self {
-        let (host, _) = source.peer();
-        let config = Config {
-            user: source.user.clone(),
-            password: access.password.clone().map(Password::new),
-            security: match access.rdp.security {
-                RdpSecurity::Nla => Security::Nla,
-                RdpSecurity::NlaOrTls => Security::NlaOrTls,
-                RdpSecurity::Tls => Security::Tls,
-            },
-            host: host.to_owned(),
-            size: access.rdp.size,
-            ..Config::default()
-        };
-        Self(capture_rdp::Session::new(config, BootTime::now().ms()))
+        let now_ms = BootTime::now().ms();
+        Self(capture_rdp::Session::new(config(source, access), now_ms))
+    }
+
+    /// The session of a connection on which somebody else has agreed on `desktop`, and answers.
+    pub(super) fn watching(desktop: Desktop) -> Self {
+        let now_ms = BootTime::now().ms();
+        Self(capture_rdp::Session::watching(
+            desktop,
+            Config::default(),
+            now_ms,
+        ))
+    }
+}
+
+/// How `source` is signed in to.
+pub(in crate::child) fn config(source: &Source, access: &Access) -> Config {
+    let (host, _) = source.peer();
+    Config {
+        user: source.user.clone(),
+        password: access.password.clone().map(Password::new),
+        security: match access.rdp.security {
+            RdpSecurity::Nla => Security::Nla,
+            RdpSecurity::NlaOrTls => Security::NlaOrTls,
+            RdpSecurity::Tls => Security::Tls,
+        },
+        host: host.to_owned(),
+        size: access.rdp.size,
+        ..Config::default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use segment::Sha256;
 use tokio_rustls::{
-    TlsConnector,
+    TlsAcceptor, TlsConnector,
     rustls::{
         self, CertificateError, ClientConfig, DigitallySignedStruct, OtherError, RootCertStore,
         SignatureScheme,
@@ -62,6 +62,21 @@ pub(in crate::child) async fn wrap(
                 stream: Box::new(stream),
             })
         }
+        Err(error) => Err(error_of(&error)),
+    }
+}
+
+/// Encrypts `stream` from a client, by the key of the certificate `own`.
+pub(in crate::child) async fn accept(
+    stream: Transport,
+    acceptor: &TlsAcceptor,
+    own: &[u8],
+) -> Result<Encrypted, Error> {
+    match acceptor.accept(stream).await {
+        Ok(stream) => Ok(Encrypted {
+            stream: Box::new(stream),
+            certificate: own.to_vec(),
+        }),
         Err(error) => Err(error_of(&error)),
     }
 }
