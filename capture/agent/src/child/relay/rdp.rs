@@ -3,7 +3,7 @@
 use capture::{Password, input::Input};
 use capture_rdp::{
     Keymap,
-    proxy::{self, Channels, Credentials, Desktop, DriverError, RelayConfig, RelayError},
+    proxy::{self, Channels, Credentials, Desktop, DriverError, Dropped, RelayConfig, RelayError},
 };
 
 use super::protocol::{End, Protocol};
@@ -33,6 +33,25 @@ impl Rdp {
             keymap: Box::new(keymap_of),
         };
         Self(proxy::Relay::new(config, BootTime::now().ms()))
+    }
+}
+
+/// Whoever wonders why sound or drives are missing finds what was not forwarded.
+impl Drop for Rdp {
+    fn drop(&mut self) {
+        for Dropped {
+            name,
+            driver_messages,
+            server_messages,
+        } in self.0.dropped()
+        {
+            tracing::info!(
+                channel = ?name,
+                driver_messages,
+                server_messages,
+                "Channel was not forwarded"
+            );
+        }
     }
 }
 
