@@ -34,7 +34,10 @@ fn check_resize(server: &RdpServer, desktop: &Desktop) {
 #[test]
 fn peer_xrdp_changes_its_size() {
     let desktop = Desktop::open(25, "1280x800");
-    check_resize(&RdpServer::xrdp(&desktop, "bulk_compression=true"), &desktop);
+    check_resize(
+        &RdpServer::xrdp(&desktop, "bulk_compression=true"),
+        &desktop,
+    );
 }
 
 #[test]
