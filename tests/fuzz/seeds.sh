@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Records corpus/ anew from real servers: small screens, in every encoding and pixel format.
-# What is in corpus/relay is written by hand: sessions of a driver, each of every sign-in.
+# What is in corpus/relay is written by hand: sessions of a driver, each of every sign-in. So is what
+# is in corpus/rdp, but for xrdp-… and shadow-…: those are cut from `capture/rdp/tests/replay`.
 set -euo pipefail
 cd "$(dirname "$0")"
 

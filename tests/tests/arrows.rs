@@ -46,12 +46,16 @@ const MAY_KNOW: [(&str, &[&str]); 14] = [
             "telemetry",
         ],
     ),
-    ("pipeline-fuzz", &["capture", "capture-vnc", "segment"]),
+    (
+        "pipeline-fuzz",
+        &["capture", "capture-rdp", "capture-vnc", "segment"],
+    ),
     (
         "pipeline-tests",
         &[
             "capture",
             "capture-agent",
+            "capture-rdp",
             "capture-vnc",
             "encoder",
             "index",

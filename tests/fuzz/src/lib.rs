@@ -5,10 +5,14 @@
 //! kept in `corpus/` and `findings/`, so that what was once found stays found.
 
 mod driver;
+#[cfg(feature = "rdp")]
+mod rdp;
 mod rfb;
 mod stored;
 
 pub use driver::relay;
+#[cfg(feature = "rdp")]
+pub use rdp::rdp;
 pub use rfb::{Opening, decoder, handshake};
 pub use stored::segment;
 
@@ -16,9 +20,11 @@ pub use stored::segment;
 pub type Oracle = fn(&[u8]);
 
 /// Every oracle and its name: of its program, less `fuzz_`, and of its folders.
-pub const ORACLES: [(&str, Oracle); 4] = [
+pub const ORACLES: &[(&str, Oracle)] = &[
     ("handshake", handshake),
     ("decoder", decoder),
     ("relay", relay),
+    #[cfg(feature = "rdp")]
+    ("rdp", rdp),
     ("segment", segment),
 ];
