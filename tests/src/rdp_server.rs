@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 
-use crate::certificate::{Authority, Days};
+use crate::certificate::{Authority, Certificate, Days};
 use crate::desktop::Desktop;
 use crate::playhead::Home;
 use crate::process::Process;
@@ -36,8 +36,24 @@ impl RdpServer {
     /// # Errors
     /// When it does not come up.
     pub fn xrdp(folder: &Path, desktop: &Desktop) -> anyhow::Result<Self> {
-        let address = address(desktop);
+        Self::xrdp_at(folder, desktop.display)
+    }
+
+    /// The same, before the VNC server of that display.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn xrdp_at(folder: &Path, display: u16) -> anyhow::Result<Self> {
         let certificate = Authority::new(folder)?.issue("xrdp", "DNS:localhost", Days::Valid)?;
+        Self::xrdp_as(folder, display, &certificate)
+    }
+
+    /// xrdp, with that certificate.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn xrdp_as(folder: &Path, display: u16, certificate: &Certificate) -> anyhow::Result<Self> {
+        let address = address(display);
         let (cert, key) = certificate.files();
         fs::create_dir_all("/run/xrdp")?;
         let config = format!(
@@ -48,7 +64,7 @@ impl RdpServer {
              [Logging]\nLogFile={log}\nLogLevel=INFO\nEnableSyslog=false\n[Channels]\ncliprdr=true\n\
              [desk]\nname=desk\nlib=libvnc.so\nip=127.0.0.1\nport={vnc}\nusername=na\npassword=na\n",
             log = folder.join("xrdp-server.log").display(),
-            vnc = desktop.address().port(),
+            vnc = 5_900 + display,
         );
         let file = folder.join("xrdp.ini");
         fs::write(&file, config)?;
@@ -63,13 +79,21 @@ impl RdpServer {
     /// # Errors
     /// When it does not come up.
     pub fn shadow(folder: &Path, desktop: &Desktop) -> anyhow::Result<Self> {
-        let address = address(desktop);
+        Self::shadow_at(folder, desktop.display)
+    }
+
+    /// The same, on that display.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn shadow_at(folder: &Path, display: u16) -> anyhow::Result<Self> {
+        let address = address(display);
         let sam = folder.join("sam");
         fs::write(&sam, format!("{USER}:::{}:::\n", nt_hash(folder)?))?;
         let mut command = Command::new("freerdp-shadow-cli");
         command
             .env("HOME", folder)
-            .env("DISPLAY", format!(":{}", desktop.display))
+            .env("DISPLAY", format!(":{display}"))
             .arg(format!("/port:{}", address.port()))
             .args(["/bind-address:127.0.0.1", "+auth", "/sec:nla"])
             .arg(format!("/sam-file:{}", sam.display()));
@@ -102,6 +126,12 @@ impl RdpServer {
         Ok(pin.split_whitespace().next().unwrap_or_default().to_owned())
     }
 
+    /// The port it listens on.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.address.port()
+    }
+
     /// What the recorder is given.
     #[must_use]
     pub fn url(&self) -> String {
@@ -109,8 +139,8 @@ impl RdpServer {
     }
 }
 
-fn address(desktop: &Desktop) -> SocketAddr {
-    (Ipv4Addr::LOCALHOST, PORT + desktop.display).into()
+fn address(display: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, PORT + display).into()
 }
 
 /// MD4 of the password in UTF-16, in hexadecimal.
