@@ -36,16 +36,8 @@ impl RdpServer {
     /// # Errors
     /// When it does not come up.
     pub fn xrdp(folder: &Path, desktop: &Desktop) -> anyhow::Result<Self> {
-        Self::xrdp_at(folder, desktop.display)
-    }
-
-    /// The same, before the VNC server of that display.
-    ///
-    /// # Errors
-    /// When it does not come up.
-    pub fn xrdp_at(folder: &Path, display: u16) -> anyhow::Result<Self> {
         let certificate = Authority::new(folder)?.issue("xrdp", "DNS:localhost", Days::Valid)?;
-        Self::xrdp_as(folder, display, &certificate)
+        Self::xrdp_as(folder, desktop.display, &certificate)
     }
 
     /// xrdp, with that certificate.

@@ -6,7 +6,10 @@ use capture::{Damage, Point, Size, source::SourceEvent};
 use capture_vnc::Config;
 use rustix::process::Signal;
 
-use crate::{machine::Machine, recorder::Recorder};
+use crate::{
+    machine::{Machine, VncMachine},
+    recorder::Recorder,
+};
 
 /// Shows that a fact holds for a machine, or panics.
 type Show = fn(&mut dyn Machine);
@@ -35,7 +38,7 @@ pub(crate) fn hold(machine: &mut dyn Machine) {
 }
 
 fn connected(machine: &dyn Machine) -> Recorder {
-    Recorder::new(machine.connect(Config::default()))
+    Recorder::new(machine.connect())
 }
 
 /// The pointer rests in the lower right corner, where it hides little.
@@ -74,7 +77,9 @@ fn resizes(machine: &mut dyn Machine) {
     recorder.prove();
     for size in machine.sizes() {
         machine.resize(size);
-        recorder.record_until("the new size", |recorder| recorder.screen.size() == size);
+        recorder.record_until(&format!("the new size {size}"), |recorder| {
+            recorder.screen.size() == size
+        });
         let pointer = painted(machine, 4);
         recorder.record_until_equal(machine, pointer);
     }
@@ -157,9 +162,9 @@ fn ends(machine: &mut dyn Machine) {
 }
 
 /// The pointer is in the picture once, where it is, whether the server paints it or we do.
-pub(crate) fn shows_one_pointer(machine: &mut dyn Machine, config: &Config) {
+pub(crate) fn shows_one_pointer(machine: &mut dyn VncMachine, config: &Config) {
     machine.blacken();
-    let mut recorder = Recorder::new(machine.connect(config.clone()));
+    let mut recorder = Recorder::new(machine.connect_with(config.clone()));
     recorder.prove();
     let Size { w, h } = machine.screenshot().size;
     let [w, h] = [w, h].map(|side| i32::try_from(side).unwrap());

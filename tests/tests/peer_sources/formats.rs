@@ -4,7 +4,7 @@ use capture::{Point, pixels::PixelFormat};
 use capture_vnc::{Config, Encoding};
 
 use crate::{
-    machine::Machine,
+    machine::VncMachine,
     machines::{Qemu, X11},
     recorder::Recorder,
 };
@@ -18,14 +18,14 @@ const EACH: [Encoding; 4] = [
 
 /// One machine, looked at in each of these ways: the picture must be the screen's, also after it
 /// changed.
-fn check(machine: &mut dyn Machine, configs: impl IntoIterator<Item = (Config, [u8; 3])>) {
+fn check(machine: &mut dyn VncMachine, configs: impl IntoIterator<Item = (Config, [u8; 3])>) {
     let size = machine.screenshot().size;
     let [x, y] = [size.w - 1, size.h - 1].map(|at| i32::try_from(at).unwrap());
     let corner = Point { x, y };
     machine.point(corner);
     for (scene, (config, tolerance)) in (1..).zip(configs) {
         println!("{config:?}");
-        let mut recorder = Recorder::new(machine.connect(config));
+        let mut recorder = Recorder::new(machine.connect_with(config));
         recorder.record_until_near(machine, Some(corner), tolerance);
         machine.paint(scene % 9);
         recorder.record_until_near(machine, Some(corner), tolerance);

@@ -12,8 +12,8 @@ use crate::{recorder::Link, screenshot::Screenshot};
 const LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) trait Machine {
-    /// Connects to its source.
-    fn connect(&self, config: Config) -> Box<dyn Link>;
+    /// Connects to its source, as a recorder does.
+    fn connect(&self) -> Box<dyn Link>;
 
     /// What it says is on its screen, without the pointer.
     fn screenshot(&self) -> Screenshot;
@@ -50,4 +50,10 @@ pub(crate) trait Machine {
         };
         wait_for("the picture to stand", LIMIT, stands).unwrap();
     }
+}
+
+/// A machine whose source speaks VNC, in whatever way it is asked to.
+pub(crate) trait VncMachine: Machine {
+    /// Connects to it in this way.
+    fn connect_with(&self, config: Config) -> Box<dyn Link>;
 }

@@ -6,7 +6,8 @@
 //! [`machine::Machine`]: another protocol brings its own of both. What a source shows only to a
 //! recorder through which it is driven is in `driven.rs`.
 //!
-//! What is VNC's alone is shown in `capture/vnc/tests/peers`. What no server here does, scripted ones do in `capture/vnc/tests/wire`: palettes that change,
+//! What is one protocol's alone is shown in `capture/vnc/tests/peers` and, colours of fewer bits among
+//! it, in `capture/rdp/tests/peers`. What no server here does, scripted ones do in `capture/vnc/tests/wire`: palettes that change,
 //! other byte orders, every cursor, the extended clipboard, Apple's sign-in.
 
 #![allow(

@@ -1,11 +1,11 @@
-//! Which machine is held to the table. Displays 60 to 69 and ports 5900 above are this suite's;
-//! each test has its own.
+//! Which machine is held to the table. Displays 60 to 69, with VNC ports 5900 and RDP ports 3300
+//! above, are this suite's; each test has its own.
 
 use capture_vnc::Config;
 
 use crate::{
     facts,
-    machines::{Qemu, Wayland, X11},
+    machines::{Qemu, Rdp, Wayland, X11},
 };
 
 fn with_cursor() -> Config {
@@ -38,6 +38,14 @@ fn peer_qemu_is_a_source() {
 #[test]
 fn peer_wayvnc_is_a_source() {
     facts::hold(&mut Wayland::start(5964));
+}
+
+/// It tells what the pointer looks like, and not where others move it: that it is shown once is not
+/// held to the table. xrdp is not held to it: asked for a desktop of odd sides it tells of no new
+/// size. What it keeps is shown in `capture/rdp/tests/peers` and `peer_rdp.rs`.
+#[test]
+fn peer_shadow_is_a_source() {
+    facts::hold(&mut Rdp::shadow(62));
 }
 
 /// It paints a pointer that did not move through this connection, and hands out an empty shape.

@@ -15,7 +15,11 @@ use pipeline_tests::process::Process;
 use tempfile::TempDir;
 
 use super::VncLink;
-use crate::{machine::Machine, recorder::Link, screenshot::Screenshot};
+use crate::{
+    machine::{Machine, VncMachine},
+    recorder::Link,
+    screenshot::Screenshot,
+};
 
 /// Boots, then waits for keys: `s` and `l` set the smaller and the larger size, `b` paints black,
 /// `x` many pictures one after the other, `p` gives an ATI card a pointer, and any other key paints
@@ -150,9 +154,15 @@ fn monitor(folder: &TempDir) -> PathBuf {
     folder.path().join("monitor")
 }
 
-impl Machine for Qemu {
-    fn connect(&self, config: Config) -> Box<dyn Link> {
+impl VncMachine for Qemu {
+    fn connect_with(&self, config: Config) -> Box<dyn Link> {
         Box::new(VncLink::connect(self.port, config))
+    }
+}
+
+impl Machine for Qemu {
+    fn connect(&self) -> Box<dyn Link> {
+        self.connect_with(Config::default())
     }
 
     fn screenshot(&self) -> Screenshot {

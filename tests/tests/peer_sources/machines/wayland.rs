@@ -14,7 +14,11 @@ use pipeline_tests::{certificate::Certificate, process::Process};
 use tempfile::TempDir;
 
 use super::VncLink;
-use crate::{machine::Machine, recorder::Link, screenshot::Screenshot};
+use crate::{
+    machine::{Machine, VncMachine},
+    recorder::Link,
+    screenshot::Screenshot,
+};
 
 const START: Duration = Duration::from_secs(20);
 /// sway refuses to run as root. This user has nothing that it could need.
@@ -161,9 +165,15 @@ fn sides(Size { w, h }: Size) -> String {
     format!("{w}x{h}")
 }
 
-impl Machine for Wayland {
-    fn connect(&self, config: Config) -> Box<dyn Link> {
+impl VncMachine for Wayland {
+    fn connect_with(&self, config: Config) -> Box<dyn Link> {
         Box::new(VncLink::connect(self.port, config))
+    }
+}
+
+impl Machine for Wayland {
+    fn connect(&self) -> Box<dyn Link> {
+        self.connect_with(Config::default())
     }
 
     fn screenshot(&self) -> Screenshot {

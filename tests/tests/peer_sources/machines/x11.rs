@@ -8,7 +8,11 @@ use pipeline_tests::process::Process;
 use tempfile::TempDir;
 
 use super::VncLink;
-use crate::{machine::Machine, recorder::Link, screenshot::Screenshot};
+use crate::{
+    machine::{Machine, VncMachine},
+    recorder::Link,
+    screenshot::Screenshot,
+};
 
 const START: Duration = Duration::from_secs(20);
 /// Every display's size at first. Both sides are odd.
@@ -134,9 +138,15 @@ fn run(number: u16, command: &[&str]) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
-impl Machine for X11 {
-    fn connect(&self, config: Config) -> Box<dyn Link> {
+impl VncMachine for X11 {
+    fn connect_with(&self, config: Config) -> Box<dyn Link> {
         Box::new(VncLink::connect(self.port(), config))
+    }
+}
+
+impl Machine for X11 {
+    fn connect(&self) -> Box<dyn Link> {
+        self.connect_with(Config::default())
     }
 
     fn screenshot(&self) -> Screenshot {
