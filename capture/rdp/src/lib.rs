@@ -5,6 +5,8 @@
 //! and time are arguments, pixels go into the caller's framebuffer, everything else comes out as
 //! [`SourceEvent`](capture::source::SourceEvent)s. Everything a server sends meets a bound of
 //! [`limits`]; past it the session ends with a stated reason.
+//!
+//! [`proxy`] stands between a driver and its machine, and lets such a session watch.
 
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 

@@ -55,6 +55,16 @@ pub(super) mod kind {
     pub(in crate::proxy) const FRAME_ACKNOWLEDGE: u8 = 56;
 }
 
+/// The message that `said` begins with, by the length in its head, and what is behind it; nothing
+/// when there is less.
+pub(super) fn split(said: &[u8]) -> Option<(&[u8], &[u8])> {
+    let len = u16::from_le_bytes(*said.first_chunk()?);
+    (usize::from(len) >= HEAD_BYTES).then(|| said.split_at_checked(len.into()))?
+}
+
+/// What there is at least of a message. Less, behind one, is padding.
+pub(super) const HEAD_BYTES: usize = 6;
+
 /// What `message` is about; nothing when it cannot be read.
 pub(super) fn parse(message: &[u8]) -> Option<Share<'_>> {
     let (head, body) = message.split_first_chunk::<6>()?;

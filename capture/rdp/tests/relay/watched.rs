@@ -91,18 +91,57 @@ fn who_watches_asks_the_machine_and_says_nothing_else() {
 
 /// A message of the driver about the desktop, of a kind.
 fn about_desktop(kind: u8, compression: u8, body: &[u8]) -> Vec<u8> {
+    message(&said(kind, compression, body))
+}
+
+fn said(kind: u8, compression: u8, body: &[u8]) -> Vec<u8> {
     let len = u16::try_from(18 + body.len()).unwrap();
     let mut said = len.to_le_bytes().to_vec();
     said.extend([0x17, 0, 0xf0, 3, 0xea, 3, 1, 0, 0, 1]);
     said.extend((len - 14).to_le_bytes());
     said.extend([kind, compression, 0, 0]);
     said.extend(body);
+    said
+}
+
+fn message(said: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(said.len()).unwrap();
     let mut message = vec![3, 0];
     message.extend((len + 15).to_be_bytes());
     message.extend([2, 0xf0, 0x80, 0x64, 0, 7, 3, 0xeb, 0x70]);
     message.extend((len | 0x8000).to_be_bytes());
     message.extend(said);
     message
+}
+
+/// One key that is pressed, by its place.
+fn key(place: u8) -> Vec<u8> {
+    let event = [0, 0, 0, 0, 4, 0, 0, 0, place, 0, 0, 0];
+    [&[1, 0, 0, 0][..], &event].concat()
+}
+
+#[test]
+fn nothing_hides_behind_a_message() {
+    let refresh = [1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 9, 0];
+    let both = [said(33, 0, &refresh), said(28, 0, &key(0x1e)), vec![0, 0]].concat();
+    let mut played = Played::open();
+    played.play(|_, _, _| false);
+    let (told, acts) = (played.to_server.len(), played.acts.len());
+    played.hear(End::Driver, &message(&both)).unwrap();
+    assert_eq!(played.acts.len(), acts + 1);
+    let apart = [
+        about_desktop(33, 0, &refresh),
+        about_desktop(28, 0, &key(0x1e)),
+    ]
+    .concat();
+    // Short lengths are written in one byte.
+    assert_eq!(played.to_server.len() - told, apart.len() - 2);
+
+    let mut held = Played::new(config(None));
+    held.play(|_, end, bytes| end == End::Driver && bytes[0] != 3);
+    held.hear(End::Driver, &message(&both)).unwrap();
+    assert_eq!(held.acts.len(), 0);
+    assert!(!held.relay.wants_bytes(End::Driver));
 }
 
 #[test]
@@ -139,6 +178,15 @@ fn what_is_not_known_of_a_driver_ends_it() {
     );
     check(&about_desktop(28, 0x20, &[0; 4]), DriverError::Compressed);
     check(&about_desktop(28, 0, &[9, 9]), DriverError::Message);
+    let longer = [key(0x1e), vec![0]].concat();
+    check(&about_desktop(28, 0, &longer), DriverError::Message);
+    let mut in_pieces = about_desktop(28, 0, &key(0x1e));
+    in_pieces[12] = 0x60;
+    check(&in_pieces, DriverError::Message);
+    let mut behind = about_desktop(28, 0, &key(0x1e));
+    behind.extend([0; 20]);
+    behind[3] += 20;
+    check(&behind, DriverError::Message);
     check(&[3, 0, 0, 8, 2, 0xf0, 0x80, 0x28], DriverError::Message);
     check(&[4, 0], DriverError::Message);
 }
