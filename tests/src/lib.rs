@@ -24,6 +24,7 @@ pub mod picture;
 pub mod playhead;
 pub mod process;
 pub mod pulse;
+pub mod rdp_client;
 pub mod rdp_server;
 pub mod rfb;
 pub mod scene;
