@@ -349,7 +349,8 @@ impl Relay {
     #[must_use]
     pub fn wants_bytes(&self, from: End) -> bool {
         match (&self.state, from) {
-            (State::Talk(talk), End::Driver) => talk.hears_driver(),
+            // What comes behind a goodbye is that it hangs up.
+            (State::Talk(talk), End::Driver) => talk.hears_driver() || talk.has_left(),
             // Its settings come early, and wait here.
             (State::Machine(..), End::Driver) => self.driver.held.is_empty(),
             _ => true,
@@ -364,6 +365,17 @@ impl Relay {
             talk.let_through();
             // The error is kept, and due at once.
             let _ = self.advance(self.now_ms, End::Driver, &[]);
+        }
+    }
+
+    /// Whether the driver has said goodbye to the desktop. The machine does not know, so that a
+    /// session that watches can still ask it for proof of its last picture; the caller then hangs
+    /// up.
+    #[must_use]
+    pub const fn has_left(&self) -> bool {
+        match &self.state {
+            State::Talk(talk) => talk.has_left(),
+            _ => false,
         }
     }
 

@@ -69,6 +69,8 @@ pub(super) struct Talk {
     /// The driver's next message, which would.
     // INVARIANT: nothing is taken from the driver while there is one.
     kept_back: Option<Vec<u8>>,
+    /// Whether the driver has said goodbye to a desktop.
+    left: bool,
     /// Who is waited for.
     pub(super) owes: End,
 }
@@ -88,6 +90,7 @@ impl Talk {
             shows: false,
             lets_through: false,
             kept_back: None,
+            left: false,
             owes: End::Driver,
         }
     }
@@ -107,7 +110,12 @@ impl Talk {
 
     /// Whether it is the driver's turn, or it may say something at any time.
     pub(super) const fn hears_driver(&self) -> bool {
-        self.kept_back.is_none() && !matches!(self.stage, Stage::Answer)
+        self.kept_back.is_none() && !self.left && !matches!(self.stage, Stage::Answer)
+    }
+
+    /// Whether the driver has said goodbye.
+    pub(super) const fn has_left(&self) -> bool {
+        self.left
     }
 
     /// Sends on what a session that watches has to say. While there is no desktop it is void: it is

@@ -206,3 +206,21 @@ fn why_the_machine_ends_it_is_told_to_the_driver_first() {
     assert_eq!(error, Error::Ended(capture_rdp::End::TakenOver));
     assert_eq!(&played.to_driver[told..], message);
 }
+
+#[test]
+fn the_machine_can_be_asked_after_the_driver_has_said_goodbye() {
+    let mut played = Played::open();
+    played.play(|_, _, _| false);
+    let told = played.to_server.len();
+    let goodbye = [3, 0, 0, 9, 2, 0xf0, 0x80, 0x21, 0x80];
+    played.hear(End::Driver, &goodbye).unwrap();
+    assert!(played.relay.has_left());
+    let input = about_desktop(28, 0, &key(0x1e));
+    played.hear(End::Driver, &input).unwrap();
+    assert_eq!(played.to_server.len(), told, "nothing goes on");
+    let asked = std::mem::take(&mut played.asked);
+    assert!(!asked.is_empty());
+    played.relay.ask(&asked);
+    played.drain();
+    assert_eq!(&played.to_server[told..], asked);
+}

@@ -65,7 +65,11 @@ fn keymap_of(layout: u32) -> Keymap {
 
 impl Protocol for Rdp {
     fn handle_bytes(&mut self, now: BootTime, from: End, bytes: &[u8]) -> Result<(), Departure> {
-        Ok(self.0.handle_bytes(now.ms(), from.into(), bytes)?)
+        self.0.handle_bytes(now.ms(), from.into(), bytes)?;
+        match from == End::Driver && self.0.has_left() {
+            true => Err(Departure::Left),
+            false => Ok(()),
+        }
     }
 
     fn handle_close(&mut self, end: End) -> Departure {

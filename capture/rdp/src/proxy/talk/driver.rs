@@ -91,8 +91,10 @@ impl Talk {
                 }
                 out.to_server.extend_from_slice(message);
             }
+            // The machine is not told: it would show nothing more, and who watches may still have
+            // to ask whether the last picture stands.
+            (McsMessage::DisconnectProviderUltimatum(_), _) if self.shows => self.left = true,
             (McsMessage::DisconnectProviderUltimatum(_), _) => {
-                out.to_server.extend_from_slice(message);
                 return Err(DriverError::Left.into());
             }
             _ => return Err(DriverError::Message.into()),
