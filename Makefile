@@ -12,7 +12,7 @@ demo: packages ## Record a scripted desktop and serve the recording on 127.0.0.1
 view: packages ## Serve the recording in samples/recording (first run: about 4 minutes, then seconds)
 	@bash samples/view.sh
 
-test: ## Every check that .ci/run runs (about 40 minutes cold)
+test: ## Every check that .ci/run runs (about 45 minutes cold)
 	@bash .ci/run
 
 test-kills: packages viewer ## Kill the recorder PLAYHEAD_KILLS times (default: 200, about 20 minutes) at random moments
