@@ -279,15 +279,15 @@ fn peer_a_secret_typed_over_rdp_is_nowhere() -> anyhow::Result<()> {
 
     // With one, nothing is between a secret's marks.
     let policy = stage.home.policy(KEEP)?;
-    let socket = stage.home.path().join("driver");
-    let path = socket.to_string_lossy();
+    let socket = stage.home.path().join("marks");
+    let listener = format!("unix:{}", socket.display());
     let options = [
         "--rdp-security",
         "tls",
         "--policy",
         &policy,
-        "--driver",
-        &path,
+        "--marks",
+        &listener,
     ];
     let proxy = stage.proxy(&options)?;
     let client = stage.drive(&proxy, ("anybody", "anything"))?;
