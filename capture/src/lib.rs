@@ -14,6 +14,7 @@ pub mod input;
 pub mod mark;
 mod password;
 pub mod pixels;
+pub mod relay;
 pub mod session;
 pub mod source;
 pub mod time;

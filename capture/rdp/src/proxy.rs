@@ -19,9 +19,8 @@ mod share;
 mod talk;
 mod watched;
 
-use std::fmt;
-
 use capture::Password;
+pub use capture::relay::End;
 
 pub use self::{
     channels::{Channels, Dropped},
@@ -30,24 +29,6 @@ pub use self::{
     watched::Desktop,
 };
 use crate::{config::Config, keymap::Keymap};
-
-/// One of the two that a relay stands between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
-    /// Who operates the machine.
-    Driver,
-    /// The machine's RDP server.
-    Server,
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Driver => "driver",
-            Self::Server => "server",
-        })
-    }
-}
 
 /// How each end is talked to.
 pub struct RelayConfig {

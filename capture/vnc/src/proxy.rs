@@ -9,9 +9,8 @@ mod forward;
 mod relay;
 mod sign_in;
 
-use std::fmt;
-
 use capture::Password;
+pub use capture::relay::End;
 
 pub use self::{error::RelayError, relay::Relay};
 use crate::{
@@ -19,24 +18,6 @@ use crate::{
     driver::Challenge,
     handshake::Tls,
 };
-
-/// One of the two that a relay stands between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
-    /// Who operates the machine.
-    Driver,
-    /// The machine's VNC server.
-    Server,
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Driver => "driver",
-            Self::Server => "server",
-        })
-    }
-}
 
 /// How to sign in where a driver cannot do it through the relay.
 ///

@@ -1,19 +1,10 @@
 //! What a relay needs of a protocol, whichever a machine speaks: bytes and time in, input and bytes
 //! out.
 
-use capture::input::Input;
+use capture::{input::Input, relay::End};
 use capture_rdp::proxy::Desktop;
 
 use crate::{child::inbox::Departure, clock::BootTime};
-
-/// One of the two that a relay stands between.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// Who operates the machine.
-    Driver,
-    /// The machine.
-    Server,
-}
 
 /// A driver's connection and the one to its machine, without sockets and clock.
 ///

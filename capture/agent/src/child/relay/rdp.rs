@@ -1,12 +1,12 @@
 //! RDP: how a driver's relay is configured here, and what its errors mean for a recording.
 
-use capture::{Password, input::Input};
+use capture::{Password, input::Input, relay::End};
 use capture_rdp::{
     Keymap,
     proxy::{self, Channels, Credentials, Desktop, DriverError, Dropped, RelayConfig, RelayError},
 };
 
-use super::protocol::{End, Protocol};
+use super::protocol::Protocol;
 use crate::{
     access::Access,
     child::{inbox::Departure, lost::Lost, session},
@@ -65,7 +65,7 @@ fn keymap_of(layout: u32) -> Keymap {
 
 impl Protocol for Rdp {
     fn handle_bytes(&mut self, now: BootTime, from: End, bytes: &[u8]) -> Result<(), Departure> {
-        self.0.handle_bytes(now.ms(), from.into(), bytes)?;
+        self.0.handle_bytes(now.ms(), from, bytes)?;
         match from == End::Driver && self.0.has_left() {
             true => Err(Departure::Left),
             false => Ok(()),
@@ -77,7 +77,7 @@ impl Protocol for Rdp {
             // The machine is still to be asked whether its last picture stands.
             return Departure::Left;
         }
-        self.0.handle_close(end.into()).into()
+        self.0.handle_close(end).into()
     }
 
     fn handle_timeout(&mut self, now: BootTime) -> Result<(), Departure> {
@@ -89,7 +89,7 @@ impl Protocol for Rdp {
     }
 
     fn poll_upgrade(&self) -> Option<End> {
-        self.0.poll_upgrade().map(End::from)
+        self.0.poll_upgrade()
     }
 
     fn handle_upgraded(
@@ -98,12 +98,11 @@ impl Protocol for Rdp {
         end: End,
         certificate: &[u8],
     ) -> Result<(), Departure> {
-        let end = end.into();
         Ok(self.0.handle_upgraded(now.ms(), end, certificate)?)
     }
 
     fn poll_transmit(&mut self, to: End) -> Option<Vec<u8>> {
-        self.0.poll_transmit(to.into())
+        self.0.poll_transmit(to)
     }
 
     fn poll_input(&mut self) -> Option<Input> {
@@ -111,7 +110,7 @@ impl Protocol for Rdp {
     }
 
     fn wants_bytes(&self, from: End) -> bool {
-        self.0.wants_bytes(from.into())
+        self.0.wants_bytes(from)
     }
 
     fn let_through(&mut self) {
@@ -131,32 +130,14 @@ impl Protocol for Rdp {
     }
 }
 
-impl From<End> for proxy::End {
-    fn from(end: End) -> Self {
-        match end {
-            End::Driver => Self::Driver,
-            End::Server => Self::Server,
-        }
-    }
-}
-
-impl From<proxy::End> for End {
-    fn from(end: proxy::End) -> Self {
-        match end {
-            proxy::End::Driver => Self::Driver,
-            proxy::End::Server => Self::Server,
-        }
-    }
-}
-
 impl From<RelayError> for Departure {
     fn from(error: RelayError) -> Self {
         match error {
             RelayError::Driver(DriverError::Closed { .. } | DriverError::Left) => Self::Left,
             RelayError::Server(error) => Self::Lost(error.into()),
-            RelayError::OutOfTurn {
-                end: proxy::End::Server,
-            } => Self::Lost(Lost::disconnected(error.to_string())),
+            RelayError::OutOfTurn { end: End::Server } => {
+                Self::Lost(Lost::disconnected(error.to_string()))
+            }
             RelayError::Driver(_) | RelayError::OutOfTurn { .. } => {
                 Self::Refused(error.to_string())
             }

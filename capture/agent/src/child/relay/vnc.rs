@@ -2,13 +2,13 @@
 
 use std::io;
 
-use capture::{input::Input, source::ErrorKind};
+use capture::{input::Input, relay::End, source::ErrorKind};
 use capture_vnc::{
     Challenge, DriverError, Password, Random, Tls,
     proxy::{self, RelayConfig, RelayError},
 };
 
-use super::protocol::{End, Protocol};
+use super::protocol::Protocol;
 use crate::{
     access::Access,
     child::{inbox::Departure, lost::Lost},
@@ -37,11 +37,11 @@ impl Vnc {
 
 impl Protocol for Vnc {
     fn handle_bytes(&mut self, now: BootTime, from: End, bytes: &[u8]) -> Result<(), Departure> {
-        Ok(self.0.handle_bytes(now.ms(), from.into(), bytes)?)
+        Ok(self.0.handle_bytes(now.ms(), from, bytes)?)
     }
 
     fn handle_close(&mut self, end: End) -> Departure {
-        self.0.handle_close(end.into()).into()
+        self.0.handle_close(end).into()
     }
 
     fn handle_timeout(&mut self, now: BootTime) -> Result<(), Departure> {
@@ -61,7 +61,7 @@ impl Protocol for Vnc {
     }
 
     fn poll_transmit(&mut self, to: End) -> Option<Vec<u8>> {
-        self.0.poll_transmit(to.into())
+        self.0.poll_transmit(to)
     }
 
     fn poll_input(&mut self) -> Option<Input> {
@@ -70,15 +70,6 @@ impl Protocol for Vnc {
 
     fn wants_bytes(&self, _: End) -> bool {
         true // what is not taken at once is bounded by what one read brings
-    }
-}
-
-impl From<End> for proxy::End {
-    fn from(end: End) -> Self {
-        match end {
-            End::Driver => Self::Driver,
-            End::Server => Self::Server,
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
-use capture::{event::Origin, mark::Mark};
+use capture::{event::Origin, mark::Mark, relay::End};
 use rustix::net::Shutdown;
 use tokio::{io::AsyncReadExt as _, net::TcpStream, sync::mpsc};
 use tokio_rustls::TlsAcceptor;
@@ -11,7 +11,7 @@ use super::{
     Order, Waiting,
     line::Line,
     prompt::{Arrived, Prompt},
-    protocol::{End, Protocol},
+    protocol::Protocol,
     rdp::Rdp,
     viewer::Viewer,
     vnc::Vnc,
