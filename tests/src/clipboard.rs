@@ -18,9 +18,6 @@ use x11rb::{COPY_DEPTH_FROM_PARENT, COPY_FROM_PARENT, CURRENT_TIME, NONE};
 use crate::clock::wait_for;
 use crate::desktop::Desktop;
 
-/// How long an owner may take to hand out its text.
-const LIMIT: Duration = Duration::from_secs(30);
-
 /// Puts `text` on the desktop's clipboard, where it stays until something else is put there. What is
 /// given back hears when it was handed out.
 ///
@@ -108,8 +105,8 @@ fn hand_out(
 /// The text on the desktop's clipboard, once whoever owns it hands it out; `None` while nobody does.
 ///
 /// # Errors
-/// When the display is gone.
-pub fn paste(desktop: &Desktop) -> anyhow::Result<Option<String>> {
+/// When the display is gone, or the owner keeps it for longer than `limit`.
+pub fn paste(desktop: &Desktop, limit: Duration) -> anyhow::Result<Option<String>> {
     let display = format!(":{}", desktop.display);
     let (connection, screen) = RustConnection::connect(Some(&display))?;
     let atom = |name: &str| -> anyhow::Result<u32> {
@@ -122,7 +119,7 @@ pub fn paste(desktop: &Desktop) -> anyhow::Result<Option<String>> {
     let window = invisible(&connection, screen)?;
     connection.convert_selection(window, clipboard, utf8, utf8, CURRENT_TIME)?;
     connection.flush()?;
-    let answer = wait_for("the clipboard's owner", LIMIT, || {
+    let answer = wait_for("the clipboard's owner", limit, || {
         Ok(match connection.poll_for_event()? {
             Some(Event::SelectionNotify(answer)) => Some(answer),
             _ => None,
